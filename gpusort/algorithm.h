@@ -1,0 +1,159 @@
+// The algorithm tags, what each promises, and the two templates through which new ones are added.
+#pragma once
+
+#include <gpusort/radix/key_order.h>
+
+#include <thrust/detail/execution_policy.h>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace gpusort
+{
+
+/// The value type of a call that sorts keys alone.
+struct no_value
+{};
+
+/// The base of `algorithm` and `with_algorithm`: what may stand where Thrust has an execution policy.
+template <class Derived>
+struct tagged
+{
+  __host__ __device__ constexpr Derived const& self() const
+  {
+    return static_cast<Derived const&>(*this);
+  }
+};
+
+/// An execution policy together with the algorithm that is to run under it.
+template <class Algorithm, class Policy>
+struct with_algorithm : tagged<with_algorithm<Algorithm, Policy>>
+{
+  using algorithm_type = Algorithm;
+  using policy_type    = Policy;
+
+  // Mutable because Thrust's own customisation points take policies by non-const reference.
+  mutable Policy policy;
+
+  __host__ __device__ explicit constexpr with_algorithm(Policy const& p)
+      : policy(p)
+  {}
+};
+
+/// The base of every algorithm tag. A tag alone means "this algorithm, on the system of the iterators";
+/// called with a policy it means "this algorithm, under that policy", and keeps a copy of the policy.
+///
+/// A tag `T` states `static constexpr bool is_stable` and `template <class Key, class Compare> static constexpr bool
+/// supports`. How it sorts is said by specialising `gpusort::sequential_backend<T>`, `gpusort::device_backend<T>`, or both.
+template <class Derived>
+struct algorithm : tagged<Derived>
+{
+  template <class Policy>
+  __host__ __device__ constexpr with_algorithm<Derived, Policy>
+  operator()(thrust::detail::execution_policy_base<Policy> const& policy) const
+  {
+    return with_algorithm<Derived, Policy>(static_cast<Policy const&>(policy));
+  }
+};
+
+namespace detail
+{
+struct no_backend
+{};
+} // namespace detail
+
+/// How `Algorithm` sorts on the sequential systems (`thrust::seq`, `thrust::host`), in host and device code.
+/// A specialisation has
+/// ```
+/// template <class Policy, class Iterator, class KeyOf, class Compare>
+/// __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp);
+/// ```
+/// which orders the elements `[first, last)` by `comp(key_of(a), key_of(b))`. With values the elements are pairs, seen
+/// through a zip_iterator; `policy` is where scratch memory comes from.
+template <class Algorithm>
+struct sequential_backend : detail::no_backend
+{};
+
+/// How `Algorithm` sorts on the GPU. A specialisation has
+/// ```
+/// template <class Key, class Value, class Compare>
+/// static std::size_t scratch_bytes(std::size_t n);
+/// template <class Key, class Value, class Compare>
+/// static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp);
+/// ```
+/// `sort` enqueues on `stream` and returns: it neither waits nor allocates. `scratch` is aligned to 256 bytes and stays
+/// alive until the stream has passed the call. `n` is at least 2. Without values, `Value` is `no_value` and `values`
+/// null. Keys and values are trivially copyable: larger and richer types are sorted by index before they get here.
+template <class Algorithm>
+struct device_backend : detail::no_backend
+{};
+
+/// Radix sort when the keys have a radix order under the comparator, merge sort otherwise. What a bare policy means.
+struct automatic_t : algorithm<automatic_t>
+{
+  static constexpr bool is_stable = true;
+  template <class Key, class Compare>
+  static constexpr bool supports = true;
+};
+
+/// Three-way quicksort with sampled pivots and a depth bound. Not stable; O(n log n).
+/// Source: Cederman and Tsigas, GPU-Quicksort, section 3.
+struct quicksort_t : algorithm<quicksort_t>
+{
+  static constexpr bool is_stable = false;
+  template <class Key, class Compare>
+  static constexpr bool supports = true;
+};
+
+/// A split into buckets by sampled splitters, then a merge sort of each bucket. Stable; O(n log n).
+/// Source: Sintorn and Assarsson, Fast Parallel GPU-Sorting Using a Hybrid Algorithm.
+struct hybrid_sort_t : algorithm<hybrid_sort_t>
+{
+  static constexpr bool is_stable = true;
+  template <class Key, class Compare>
+  static constexpr bool supports = true;
+};
+
+/// Block sort, then merge passes by merge path. Stable; O(n log n).
+/// Source: Satish, Harris and Garland, section V.
+struct merge_sort_t : algorithm<merge_sort_t>
+{
+  static constexpr bool is_stable = true;
+  template <class Key, class Compare>
+  static constexpr bool supports = true;
+};
+
+/// Least-significant-digit radix sort. Stable; O(n x bytes of a key).
+/// Source: Satish, Harris and Garland, section IV.
+struct radix_sort_t : algorithm<radix_sort_t>
+{
+  static constexpr bool is_stable = true;
+  template <class Key, class Compare>
+  static constexpr bool supports = radix::has_key_order_v<Key, Compare>;
+};
+
+inline constexpr automatic_t automatic{};
+inline constexpr quicksort_t quicksort{};
+inline constexpr hybrid_sort_t hybrid_sort{};
+inline constexpr merge_sort_t merge_sort{};
+inline constexpr radix_sort_t radix_sort{};
+
+/// Whether `Algorithm` keeps equivalent elements in their input order.
+template <class Algorithm>
+inline constexpr bool is_stable_v = Algorithm::is_stable;
+
+/// Whether sorting `Key`s under `Compare` is sorting unsigned integers digit by digit: integers of 8 to 128 bits, bool,
+/// character types, float, double, __half, __nv_bfloat16 and enums, under `less` or `greater` of `thrust::`,
+/// `cuda::std::` or `std::`, for the type itself or `void`.
+template <class Key, class Compare>
+inline constexpr bool has_radix_order_v = radix::has_key_order_v<Key, Compare>;
+
+/// Whether `Algorithm` can sort `Key`s under `Compare`.
+template <class Algorithm, class Key, class Compare>
+inline constexpr bool supports_v = Algorithm::template supports<Key, Compare>;
+
+/// The algorithm that `automatic` runs on the GPU for `Key`s under `Compare`.
+template <class Key, class Compare>
+using selected_t = std::conditional_t<has_radix_order_v<Key, Compare>, radix_sort_t, merge_sort_t>;
+
+} // namespace gpusort

@@ -1,0 +1,70 @@
+// Merging two sorted runs: where a diagonal cuts them (merge path), and the serial merge.
+// Source: Green, McColl, Bader, merge path; Satish, Harris and Garland, section V.
+#pragma once
+
+#include <cuda/std/detail/__config>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpusort::block
+{
+
+/// How many of the first `diagonal` elements of the stable merge of a[0, a_size) and b[0, b_size) come from a. For any
+/// comparator the answer is one that the sizes allow. Complexity: O(log min(diagonal, sizes)) comparisons.
+_CCCL_EXEC_CHECK_DISABLE
+template <class Size, class A, class B, class Compare>
+__host__ __device__ Size merge_path(Size diagonal, A a, Size a_size, B b, Size b_size, Compare& comp)
+{
+  Size low  = diagonal > b_size ? diagonal - b_size : 0;
+  Size high = diagonal < a_size ? diagonal : a_size;
+  while (low < high)
+  {
+    Size const middle = low + (high - low) / 2;
+    if (comp(b[diagonal - 1 - middle], a[middle]))
+    {
+      high = middle;
+    }
+    else
+    {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+/// Takes the next `count` <= Items keys of the stable merge of keys[a, a_end) and keys[b, b_end); source[i] says where
+/// out[i] was. Afterwards a is where the first run was left. `count` keys must be there; one place behind the last run
+/// may be read, not used.
+template <bool Full, int Items, class Key, class Source, class Compare>
+__device__ void serial_merge(
+  Key const* keys,
+  int& a,
+  int a_end,
+  int b,
+  int b_end,
+  int count,
+  Key (&out)[Items],
+  Source (&source)[Items],
+  Compare& comp)
+{
+  Key key_a = keys[a];
+  Key key_b = keys[b];
+#pragma unroll
+  for (int i = 0; i < Items; ++i)
+  {
+    if (Full || i < count)
+    {
+      bool const from_b = b < b_end && (a >= a_end || comp(key_b, key_a));
+      out[i]            = from_b ? key_b : key_a;
+      source[i]         = static_cast<Source>(from_b ? b : a);
+      a += from_b ? 0 : 1;
+      b += from_b ? 1 : 0;
+      Key const next = keys[from_b ? b : a];
+      key_a          = from_b ? key_a : next;
+      key_b          = from_b ? next : key_b;
+    }
+  }
+}
+
+} // namespace gpusort::block

@@ -1,0 +1,46 @@
+// Moving tiles: neighbouring threads on neighbouring places, all loads of a thread under way before the first is used.
+#pragma once
+
+namespace gpusort::block
+{
+
+/// held[i] = from(place) for the thread's i-th place of a tile of `size` <= Threads x Items elements.
+template <int Threads, int Items, class T, class From>
+__device__ void read_tile(T (&held)[Items], int size, From from)
+{
+#pragma unroll
+  for (int i = 0; i < Items; ++i)
+  {
+    int const place = i * Threads + static_cast<int>(threadIdx.x);
+    if (place < size)
+    {
+      held[i] = from(place);
+    }
+  }
+}
+
+/// to[place] = held[i] for the same places.
+template <int Threads, int Items, class T>
+__device__ void write_tile(T const (&held)[Items], int size, T* to)
+{
+#pragma unroll
+  for (int i = 0; i < Items; ++i)
+  {
+    int const place = i * Threads + static_cast<int>(threadIdx.x);
+    if (place < size)
+    {
+      to[place] = held[i];
+    }
+  }
+}
+
+/// to[place] = from(place) for all places of the tile.
+template <int Threads, int Items, class T, class From>
+__device__ void move_tile(int size, From from, T* to)
+{
+  T held[Items];
+  read_tile<Threads>(held, size, from);
+  write_tile<Threads>(held, size, to);
+}
+
+} // namespace gpusort::block

@@ -1,0 +1,62 @@
+// What the elements of a call are: how they may be moved, whether there are values, whether the range is an array.
+#pragma once
+
+#include <thrust/iterator/discard_iterator.h>
+#include <thrust/iterator/iterator_traits.h>
+#include <thrust/tuple.h>
+#include <thrust/type_traits/is_contiguous_iterator.h>
+#include <thrust/type_traits/is_trivially_relocatable.h>
+
+#include <cuda/std/iterator>
+#include <cuda/std/tuple>
+#include <cuda/std/utility>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace gpusort::dispatch
+{
+
+/// Stands for the values of a call that sorts keys alone.
+struct no_values
+{};
+
+template <class Iterator>
+struct is_discard : std::false_type
+{};
+template <class System>
+struct is_discard<thrust::discard_iterator<System>> : std::true_type
+{};
+
+/// Values that are thrown away are not moved at all.
+template <class Iterator>
+inline constexpr bool has_values_v = !std::is_same_v<Iterator, no_values> && !is_discard<Iterator>::value;
+
+template <class Iterator>
+using value_of_t = typename ::cuda::std::iterator_traits<Iterator>::value_type;
+
+/// Whether a T may be moved by copying its bytes. Tuples and pairs are, if what they hold is: their assignment operators
+/// keep them from being trivially copyable.
+template <class T>
+struct is_bitwise_movable : std::bool_constant<std::is_trivially_copyable_v<T> || thrust::is_trivially_relocatable_v<T>>
+{};
+template <class... T>
+struct is_bitwise_movable<::cuda::std::tuple<T...>> : std::bool_constant<(is_bitwise_movable<T>::value && ...)>
+{};
+template <class T, class U>
+struct is_bitwise_movable<::cuda::std::pair<T, U>>
+    : std::bool_constant<is_bitwise_movable<T>::value && is_bitwise_movable<U>::value>
+{};
+
+/// Whether kernels may hold T in registers and shared memory; other types are sorted by index.
+/// The size is where an index of 4 bytes plus one gather begins to move fewer bytes than the sort itself would.
+template <class T>
+inline constexpr bool sorts_directly_v =
+  is_bitwise_movable<T>::value && std::is_default_constructible_v<T> && sizeof(T) <= 64 && alignof(T) <= 16;
+
+/// The same for values, which radix moves once a digit.
+template <class T>
+inline constexpr bool moves_directly_v =
+  is_bitwise_movable<T>::value && std::is_default_constructible_v<T> && sizeof(T) <= 16 && alignof(T) <= 16;
+
+} // namespace gpusort::dispatch

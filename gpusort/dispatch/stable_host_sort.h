@@ -1,0 +1,37 @@
+// The oracle: the C++ library's stable sort, also for elements that are only seen through proxies.
+#pragma once
+
+#include <cuda/std/detail/__config>
+#include <cuda/std/iterator>
+
+#include <algorithm>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace gpusort::dispatch
+{
+
+/// Sorts [first, last) by comp(key_of(a), key_of(b)) on the calling host thread.
+/// Complexity: O(n log n) comparisons when memory for n elements is there. Stability: stable.
+/// Memory: n elements; without it std::stable_sort works in place, and more slowly; proxies are copied first, and
+/// std::bad_alloc then leaves the range as it was.
+template <class Iterator, class KeyOf, class Compare>
+void stable_host_sort(Iterator first, Iterator last, KeyOf key_of, Compare comp)
+{
+  using value  = typename ::cuda::std::iterator_traits<Iterator>::value_type;
+  auto compare = [&](auto const& a, auto const& b) -> bool { return comp(key_of(a), key_of(b)); };
+  if constexpr (std::is_same_v<typename ::cuda::std::iterator_traits<Iterator>::reference, value&>)
+  {
+    std::stable_sort(first, last, compare);
+  }
+  else
+  {
+    std::vector<value> elements(first, last);
+    std::stable_sort(elements.begin(), elements.end(), compare);
+    std::move(elements.begin(), elements.end(), first);
+  }
+}
+
+} // namespace gpusort::dispatch

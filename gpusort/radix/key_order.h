@@ -1,0 +1,144 @@
+// How a key is read as an unsigned integer that sorts like it: the one place that knows about signs, floats and direction.
+#pragma once
+
+#include <cuda/std/functional>
+#include <cuda_runtime_api.h>
+#include <thrust/functional.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+
+// Compared by identity only: a user who sorts them includes their headers.
+struct __half;
+struct __nv_bfloat16;
+
+namespace gpusort::radix
+{
+
+enum class key_kind
+{
+  none,
+  unsigned_integer,
+  signed_integer,
+  floating_point
+};
+
+template <class Key>
+__host__ __device__ constexpr key_kind kind_of()
+{
+  if constexpr (std::is_enum_v<Key>)
+  {
+    return kind_of<std::underlying_type_t<Key>>();
+  }
+  else if constexpr (std::is_same_v<Key, float> || std::is_same_v<Key, double> || std::is_same_v<Key, __half>
+                     || std::is_same_v<Key, __nv_bfloat16>)
+  {
+    return key_kind::floating_point;
+  }
+  else if constexpr (std::is_same_v<Key, __int128>)
+  {
+    return key_kind::signed_integer;
+  }
+  else if constexpr (std::is_same_v<Key, unsigned __int128>)
+  {
+    return key_kind::unsigned_integer;
+  }
+  else if constexpr (std::is_integral_v<Key>)
+  {
+    return std::is_signed_v<Key> ? key_kind::signed_integer : key_kind::unsigned_integer;
+  }
+  else
+  {
+    return key_kind::none;
+  }
+}
+
+template <class Compare, class Key>
+inline constexpr bool is_less_v =
+  std::is_same_v<Compare, thrust::less<Key>> || std::is_same_v<Compare, thrust::less<void>>
+  || std::is_same_v<Compare, ::cuda::std::less<Key>> || std::is_same_v<Compare, ::cuda::std::less<void>>
+  || std::is_same_v<Compare, std::less<Key>> || std::is_same_v<Compare, std::less<void>>;
+
+template <class Compare, class Key>
+inline constexpr bool is_greater_v =
+  std::is_same_v<Compare, thrust::greater<Key>> || std::is_same_v<Compare, thrust::greater<void>>
+  || std::is_same_v<Compare, ::cuda::std::greater<Key>> || std::is_same_v<Compare, ::cuda::std::greater<void>>
+  || std::is_same_v<Compare, std::greater<Key>> || std::is_same_v<Compare, std::greater<void>>;
+
+template <class Key, class Compare>
+inline constexpr bool has_key_order_v =
+  kind_of<Key>() != key_kind::none && (is_less_v<Compare, Key> || is_greater_v<Compare, Key>);
+
+// clang-format off
+template <std::size_t Bytes> struct unsigned_of_size;
+template <> struct unsigned_of_size<1>  { using type = std::uint8_t; };
+template <> struct unsigned_of_size<2>  { using type = std::uint16_t; };
+template <> struct unsigned_of_size<4>  { using type = std::uint32_t; };
+template <> struct unsigned_of_size<8>  { using type = std::uint64_t; };
+template <> struct unsigned_of_size<16> { using type = unsigned __int128; };
+// clang-format on
+
+/// The unsigned integer that holds the bits of a Key.
+template <class Key>
+using bits_t = typename unsigned_of_size<sizeof(Key)>::type;
+
+inline constexpr int digit_bits = 8;
+inline constexpr int radix_size = 1 << digit_bits;
+
+/// Maps the bits of a key to the unsigned integer whose order is the key's order. Signedness and direction are run-time
+/// data, so that one kernel serves every integer type of a size, both ways; floats need two more instructions a key and
+/// are a type of their own. Floats order as -NaN, -inf ... -0 = +0 ... +inf, +NaN.
+template <class Bits, bool IsFloat>
+struct key_order
+{
+  static constexpr int digits    = static_cast<int>(sizeof(Bits)) * 8 / digit_bits;
+  static constexpr Bits sign_bit = static_cast<Bits>(Bits{1} << (sizeof(Bits) * 8 - 1));
+
+  Bits flip;
+
+  __host__ __device__ Bits rank_of(Bits bits) const
+  {
+    if constexpr (IsFloat)
+    {
+      if (bits == sign_bit)
+      {
+        bits = 0; // -0 is +0
+      }
+      bits = static_cast<Bits>(bits ^ ((bits & sign_bit) ? static_cast<Bits>(~Bits{0}) : sign_bit));
+    }
+    return static_cast<Bits>(bits ^ flip);
+  }
+
+  /// The d-th digit of a key, the least significant being the 0-th.
+  __host__ __device__ unsigned digit(Bits bits, int d) const
+  {
+    return static_cast<unsigned>(rank_of(bits) >> (d * digit_bits)) & (radix_size - 1);
+  }
+};
+
+template <class Key>
+using key_order_t = key_order<bits_t<Key>, kind_of<Key>() == key_kind::floating_point>;
+
+/// The order of Keys under Compare, which has_key_order_v accepts.
+template <class Key, class Compare>
+__host__ __device__ constexpr key_order_t<Key> make_key_order()
+{
+  static_assert(has_key_order_v<Key, Compare>);
+  using bits          = bits_t<Key>;
+  using order         = key_order_t<Key>;
+  constexpr bits flip = kind_of<Key>() == key_kind::signed_integer ? order::sign_bit : bits{0};
+  return {is_greater_v<Compare, Key> ? static_cast<bits>(~flip) : flip};
+}
+
+template <class Key>
+__host__ __device__ bits_t<Key> bits_of(Key const& key)
+{
+  bits_t<Key> bits;
+  std::memcpy(&bits, &key, sizeof(Key));
+  return bits;
+}
+
+} // namespace gpusort::radix

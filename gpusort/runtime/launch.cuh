@@ -1,0 +1,48 @@
+// The one way a kernel is started: every launch is checked.
+#pragma once
+
+#include <gpusort/runtime/check.h>
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace gpusort::runtime
+{
+
+/// What a block may use without asking; beyond it a kernel has to opt in.
+inline constexpr std::size_t default_shared_bytes = 48 * 1024;
+
+struct launch_shape
+{
+  std::size_t blocks;
+  int threads;
+  std::size_t shared_bytes = 0;
+};
+
+/// Enqueues `kernel(args...)` on `stream`. Throws thrust::system_error if the launch is refused.
+template <class... Params, class... Args>
+void launch(void (*kernel)(Params...), launch_shape shape, cudaStream_t stream, Args... args)
+{
+  if (shape.shared_bytes > default_shared_bytes)
+  {
+    check(cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel),
+                               cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shape.shared_bytes)),
+          "gpusort: shared memory of a kernel");
+  }
+  cudaLaunchConfig_t config{};
+  config.gridDim          = dim3(static_cast<unsigned>(shape.blocks));
+  config.blockDim         = dim3(static_cast<unsigned>(shape.threads));
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream           = stream;
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...), "gpusort: kernel launch");
+}
+
+/// Blocks of `per_block` items that cover `n` items.
+constexpr std::size_t blocks_for(std::size_t n, std::size_t per_block)
+{
+  return (n + per_block - 1) / per_block;
+}
+
+} // namespace gpusort::runtime
