@@ -56,7 +56,8 @@ __host__ __device__ void sort(thrust::detail::execution_policy_base<Policy> cons
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class Policy, class I, class Compare>
-__host__ __device__ void sort(thrust::detail::execution_policy_base<Policy> const& policy, I first, I last, Compare comp)
+__host__ __device__ void
+sort(thrust::detail::execution_policy_base<Policy> const& policy, I first, I last, Compare comp)
 {
   dispatch::with_policy<dispatch::sort_function>(dispatch::mutable_policy(policy), first, last, comp);
 }
@@ -100,7 +101,8 @@ __host__ __device__ void stable_sort(thrust::detail::execution_policy_base<Polic
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class Policy, class I, class Compare>
-__host__ __device__ void stable_sort(thrust::detail::execution_policy_base<Policy> const& policy, I first, I last, Compare comp)
+__host__ __device__ void
+stable_sort(thrust::detail::execution_policy_base<Policy> const& policy, I first, I last, Compare comp)
 {
   dispatch::with_policy<dispatch::stable_sort_function>(dispatch::mutable_policy(policy), first, last, comp);
 }
@@ -133,21 +135,26 @@ _CCCL_EXEC_CHECK_DISABLE
 template <class I, class J, class Compare>
 __host__ __device__ void sort_by_key(I keys_first, I keys_last, J values_first, Compare comp)
 {
-  dispatch::with_system_of_pairs<dispatch::sort_by_key_function, automatic_t>(keys_first, keys_last, values_first, comp);
+  dispatch::with_system_of_pairs<dispatch::sort_by_key_function, automatic_t>(
+    keys_first, keys_last, values_first, comp);
 }
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class Policy, class I, class J>
-__host__ __device__ void sort_by_key(thrust::detail::execution_policy_base<Policy> const& policy, I keys_first, I keys_last, J values_first)
+__host__ __device__ void
+sort_by_key(thrust::detail::execution_policy_base<Policy> const& policy, I keys_first, I keys_last, J values_first)
 {
-  dispatch::with_policy<dispatch::sort_by_key_function>(dispatch::mutable_policy(policy), keys_first, keys_last, values_first);
+  dispatch::with_policy<dispatch::sort_by_key_function>(
+    dispatch::mutable_policy(policy), keys_first, keys_last, values_first);
 }
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class Policy, class I, class J, class Compare>
-__host__ __device__ void sort_by_key(thrust::detail::execution_policy_base<Policy> const& policy, I keys_first, I keys_last, J values_first, Compare comp)
+__host__ __device__ void sort_by_key(
+  thrust::detail::execution_policy_base<Policy> const& policy, I keys_first, I keys_last, J values_first, Compare comp)
 {
-  dispatch::with_policy<dispatch::sort_by_key_function>(dispatch::mutable_policy(policy), keys_first, keys_last, values_first, comp);
+  dispatch::with_policy<dispatch::sort_by_key_function>(
+    dispatch::mutable_policy(policy), keys_first, keys_last, values_first, comp);
 }
 
 _CCCL_EXEC_CHECK_DISABLE
@@ -171,28 +178,34 @@ _CCCL_EXEC_CHECK_DISABLE
 template <class I, class J>
 __host__ __device__ void stable_sort_by_key(I keys_first, I keys_last, J values_first)
 {
-  dispatch::with_system_of_pairs<dispatch::stable_sort_by_key_function, automatic_t>(keys_first, keys_last, values_first);
+  dispatch::with_system_of_pairs<dispatch::stable_sort_by_key_function, automatic_t>(
+    keys_first, keys_last, values_first);
 }
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class I, class J, class Compare>
 __host__ __device__ void stable_sort_by_key(I keys_first, I keys_last, J values_first, Compare comp)
 {
-  dispatch::with_system_of_pairs<dispatch::stable_sort_by_key_function, automatic_t>(keys_first, keys_last, values_first, comp);
+  dispatch::with_system_of_pairs<dispatch::stable_sort_by_key_function, automatic_t>(
+    keys_first, keys_last, values_first, comp);
 }
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class Policy, class I, class J>
-__host__ __device__ void stable_sort_by_key(thrust::detail::execution_policy_base<Policy> const& policy, I keys_first, I keys_last, J values_first)
+__host__ __device__ void stable_sort_by_key(
+  thrust::detail::execution_policy_base<Policy> const& policy, I keys_first, I keys_last, J values_first)
 {
-  dispatch::with_policy<dispatch::stable_sort_by_key_function>(dispatch::mutable_policy(policy), keys_first, keys_last, values_first);
+  dispatch::with_policy<dispatch::stable_sort_by_key_function>(
+    dispatch::mutable_policy(policy), keys_first, keys_last, values_first);
 }
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class Policy, class I, class J, class Compare>
-__host__ __device__ void stable_sort_by_key(thrust::detail::execution_policy_base<Policy> const& policy, I keys_first, I keys_last, J values_first, Compare comp)
+__host__ __device__ void stable_sort_by_key(
+  thrust::detail::execution_policy_base<Policy> const& policy, I keys_first, I keys_last, J values_first, Compare comp)
 {
-  dispatch::with_policy<dispatch::stable_sort_by_key_function>(dispatch::mutable_policy(policy), keys_first, keys_last, values_first, comp);
+  dispatch::with_policy<dispatch::stable_sort_by_key_function>(
+    dispatch::mutable_policy(policy), keys_first, keys_last, values_first, comp);
 }
 
 _CCCL_EXEC_CHECK_DISABLE
@@ -204,7 +217,8 @@ __host__ __device__ void stable_sort_by_key(tagged<Tag> const& tag, I keys_first
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class Tag, class I, class J, class Compare>
-__host__ __device__ void stable_sort_by_key(tagged<Tag> const& tag, I keys_first, I keys_last, J values_first, Compare comp)
+__host__ __device__ void
+stable_sort_by_key(tagged<Tag> const& tag, I keys_first, I keys_last, J values_first, Compare comp)
 {
   dispatch::with_tagged<dispatch::stable_sort_by_key_function>(tag.self(), keys_first, keys_last, values_first, comp);
 }

@@ -35,14 +35,14 @@ public:
   /// Sorts `size` <= tile elements from the inputs into the outputs, which may be the same arrays.
   /// Called by all threads. Whatever the comparator answers, the output is a permutation of the input: if it
   /// contradicts itself the tile is copied as it is.
-  __device__ static void sort(
-    shared_storage& shared,
-    Key const* keys_in,
-    Key* keys_out,
-    Value const* values_in,
-    Value* values_out,
-    int size,
-    Compare comp)
+  __device__ static void
+  sort(shared_storage& shared,
+       Key const* keys_in,
+       Key* keys_out,
+       Value const* values_in,
+       Value* values_out,
+       int size,
+       Compare comp)
   {
     bool const sorted = size == tile ? sort_in_place<true>(shared, keys_in, size, comp)
                                      : sort_in_place<false>(shared, keys_in, size, comp);
@@ -63,7 +63,8 @@ public:
       Value* const values = reinterpret_cast<Value*>(shared.values);
       copy(values_in, values, size);
       __syncthreads();
-      move_tile<Threads, Items>(size, [&](int place) { return values[shared.origin[place]]; }, values_out);
+      move_tile<Threads, Items>(
+        size, [&](int place) { return values[shared.origin[place]]; }, values_out);
     }
   }
 
@@ -98,14 +99,14 @@ private:
       store<Full>(shared, held, origin, begin, own);
       __syncthreads();
 
-      int const first          = begin / (2 * run) * (2 * run);
-      int const pair           = Full || first < size ? first : size;
-      int const a_end          = Full || pair + run < size ? pair + run : size;
-      int const b_end          = Full || pair + 2 * run < size ? pair + 2 * run : size;
-      int const available      = b_end - pair;
-      int const diagonal       = Full || begin - pair < available ? begin - pair : available;
-      int a                    = pair + merge_path(diagonal, keys + pair, a_end - pair, keys + a_end, b_end - a_end, comp);
-      int const b              = a_end + diagonal - (a - pair);
+      int const first     = begin / (2 * run) * (2 * run);
+      int const pair      = Full || first < size ? first : size;
+      int const a_end     = Full || pair + run < size ? pair + run : size;
+      int const b_end     = Full || pair + 2 * run < size ? pair + 2 * run : size;
+      int const available = b_end - pair;
+      int const diagonal  = Full || begin - pair < available ? begin - pair : available;
+      int a               = pair + merge_path(diagonal, keys + pair, a_end - pair, keys + a_end, b_end - a_end, comp);
+      int const b         = a_end + diagonal - (a - pair);
       shared.a_of[threadIdx.x] = a;
 
       std::uint16_t source[Items];
@@ -139,8 +140,7 @@ private:
 
   /// Odd-even transposition: as many rounds as items, each comparing neighbours; stable, and all in registers.
   template <bool Full>
-  __device__ static void
-  sort_in_registers(Key (&keys)[Items], std::uint16_t (&origin)[Items], int own, Compare& comp)
+  __device__ static void sort_in_registers(Key (&keys)[Items], std::uint16_t (&origin)[Items], int own, Compare& comp)
   {
 #pragma unroll
     for (int round = 0; round < Items; ++round)
@@ -185,7 +185,8 @@ private:
   template <class T>
   __device__ static void copy(T const* from, T* to, int size)
   {
-    move_tile<Threads, Items>(size, [=](int place) { return from[place]; }, to);
+    move_tile<Threads, Items>(
+      size, [=](int place) { return from[place]; }, to);
   }
 };
 

@@ -127,13 +127,12 @@ private:
 
   /// `Full`: the tile has no places past the end of its segment.
   template <bool Full>
-  __device__ void
-  move(partition_work const& work,
-       tile_place const& at,
-       Key const* keys_in,
-       Key* keys_out,
-       Value const* values_in,
-       Value* values_out)
+  __device__ void move(partition_work const& work,
+                       tile_place const& at,
+                       Key const* keys_in,
+                       Key* keys_out,
+                       Value const* values_in,
+                       Value* values_out)
   {
     int const size = at.size;
     Key keys[Items];
@@ -324,7 +323,7 @@ private:
 #pragma unroll
     for (int w = 0; w < warps; ++w)
     {
-      std::uint32_t const count         = shared_.count.of[w][threadIdx.x];
+      std::uint32_t const count        = shared_.count.of[w][threadIdx.x];
       shared_.count.of[w][threadIdx.x] = start;
       start += count;
     }

@@ -108,9 +108,10 @@ template <class Algorithm, class Policy, class KeyIterator, class ValueIterator,
 __host__ __device__ void
 sort_sequentially(Policy& policy, KeyIterator keys, std::ptrdiff_t n, ValueIterator values, Compare comp)
 {
-  static_assert(!std::is_base_of_v<gpusort::detail::no_backend, sequential_backend<Algorithm>>,
-                "gpusort: this algorithm has no sequential form; specialise gpusort::sequential_backend for it, or sort "
-                "under a CUDA policy.");
+  static_assert(
+    !std::is_base_of_v<gpusort::detail::no_backend, sequential_backend<Algorithm>>,
+    "gpusort: this algorithm has no sequential form; specialise gpusort::sequential_backend for it, or sort "
+    "under a CUDA policy.");
   using backend = sequential_backend<Algorithm>;
 
   auto const keys_first = thrust::try_unwrap_contiguous_iterator(keys);
@@ -195,7 +196,8 @@ run(Policy& policy, KeyIterator keys_first, KeyIterator keys_last, ValueIterator
     using algorithm = device_algorithm_t<Algorithm, key, Compare>;
     // In device code the calling thread sorts, as with Thrust.
     THRUST_CDP_DISPATCH(
-      (sort_on_device<algorithm>(policy, keys_first, static_cast<std::size_t>(n), values_first, comp);),
+      (sort_on_device<algorithm>(
+         policy, keys_first, static_cast<std::size_t>(n), values_first, as_device_compare(comp));),
       (thrust::detail::seq_t in_kernel; sort_sequentially<automatic_t>(in_kernel, keys_first, n, values_first, comp);));
   }
   else
@@ -268,8 +270,9 @@ constexpr bool is_answered_elsewhere()
     if constexpr (sizeof...(Args) == (Function::by_key ? 3 : 2))
     {
       using compare = default_compare_t<std::tuple_element_t<0, std::tuple<Args...>>>;
-      return Function::template overloaded<Policy, Args..., compare>
-          || stable_form::template overloaded<Policy, Args..., compare>;
+      return Function::template overloaded<Policy,
+                                           Args...,
+                                           compare> || stable_form::template overloaded<Policy, Args..., compare>;
     }
     return stable_form::template overloaded<Policy, Args...>;
   }

@@ -122,8 +122,8 @@ struct device_call
   }
 
   /// Sorts two arrays on the stream.
-  static void sort_arrays(
-    cudaStream_t stream, void* base, plan const& p, Key* keys, Value* values, std::size_t n, Compare comp)
+  static void
+  sort_arrays(cudaStream_t stream, void* base, plan const& p, Key* keys, Value* values, std::size_t n, Compare comp)
   {
     void* const scratch = runtime::at_offset<void>(base, p.backend);
     if constexpr (direct)
@@ -155,7 +155,6 @@ struct device_call
     }
   }
 };
-
 
 // value_of_t of something that is no iterator must not be looked at.
 template <class Iterator, bool = has_values_v<Iterator>>
@@ -226,9 +225,8 @@ void sort_on_device(Policy& policy, KeyIterator keys_first, std::size_t n, Value
     runtime::device_scratch<has_own_memory_v<Policy>, Policy> scratch(policy, stream, plan.layout.bytes());
     void* const base = plan.layout.base(scratch.data());
 
-    key* const keys = as_array<key>(stream, keys_first, runtime::at_offset<key>(base, plan.staged_keys), n);
-    value* const values =
-      as_array<value>(stream, values_first, runtime::at_offset<value>(base, plan.staged_values), n);
+    key* const keys     = as_array<key>(stream, keys_first, runtime::at_offset<key>(base, plan.staged_keys), n);
+    value* const values = as_array<value>(stream, values_first, runtime::at_offset<value>(base, plan.staged_values), n);
 
     call::sort_arrays(stream, base, plan, keys, values, n, comp);
 

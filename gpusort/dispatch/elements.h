@@ -7,11 +7,13 @@
 #include <thrust/type_traits/is_contiguous_iterator.h>
 #include <thrust/type_traits/is_trivially_relocatable.h>
 
+#include <cuda/std/functional>
 #include <cuda/std/iterator>
 #include <cuda/std/tuple>
 #include <cuda/std/utility>
 
 #include <cstddef>
+#include <functional>
 #include <type_traits>
 
 namespace gpusort::dispatch
@@ -35,6 +37,28 @@ inline constexpr bool has_values_v = !std::is_same_v<Iterator, no_values> && !is
 template <class Iterator>
 using value_of_t = typename ::cuda::std::iterator_traits<Iterator>::value_type;
 
+/// The comparator as kernels call it: those of namespace std are host functions, and have twins that are not.
+// clang-format off
+template <class Compare> struct device_compare { using type = Compare; };
+template <class T> struct device_compare<std::less<T>> { using type = ::cuda::std::less<T>; };
+template <class T> struct device_compare<std::greater<T>> { using type = ::cuda::std::greater<T>; };
+// clang-format on
+template <class Compare>
+using device_compare_t = typename device_compare<Compare>::type;
+
+template <class Compare>
+device_compare_t<Compare> as_device_compare([[maybe_unused]] Compare comp)
+{
+  if constexpr (std::is_same_v<device_compare_t<Compare>, Compare>)
+  {
+    return comp;
+  }
+  else
+  {
+    return {};
+  }
+}
+
 /// Whether a T may be moved by copying its bytes. Tuples and pairs are, if what they hold is: their assignment operators
 /// keep them from being trivially copyable.
 template <class T>
@@ -52,11 +76,11 @@ struct is_bitwise_movable<::cuda::std::pair<T, U>>
 /// The size is where an index of 4 bytes plus one gather begins to move fewer bytes than the sort itself would.
 template <class T>
 inline constexpr bool sorts_directly_v =
-  is_bitwise_movable<T>::value && std::is_default_constructible_v<T> && sizeof(T) <= 64 && alignof(T) <= 16;
+  is_bitwise_movable<T>::value&& std::is_default_constructible_v<T> && sizeof(T) <= 64 && alignof(T) <= 16;
 
 /// The same for values, which radix moves once a digit.
 template <class T>
 inline constexpr bool moves_directly_v =
-  is_bitwise_movable<T>::value && std::is_default_constructible_v<T> && sizeof(T) <= 16 && alignof(T) <= 16;
+  is_bitwise_movable<T>::value&& std::is_default_constructible_v<T> && sizeof(T) <= 16 && alignof(T) <= 16;
 
 } // namespace gpusort::dispatch

@@ -66,7 +66,8 @@ __global__ void __launch_bounds__(move_threads) enumerate(Index* indices, std::s
 
 /// to[i] is constructed from from[indices[i]]. Any grid of move_threads.
 template <class T, class Index>
-__global__ void __launch_bounds__(move_threads) gather_objects(T const* from, Index const* indices, T* to, std::size_t n)
+__global__ void __launch_bounds__(move_threads)
+  gather_objects(T const* from, Index const* indices, T* to, std::size_t n)
 {
   for (std::size_t i = first_item(); i < n; i += item_stride())
   {
@@ -91,12 +92,11 @@ template <class T>
 using word_t = std::conditional_t<
   alignof(T) % 16 == 0,
   uint4,
-  std::conditional_t<
-    alignof(T) % 8 == 0,
-    std::uint64_t,
-    std::conditional_t<alignof(T) % 4 == 0,
-                       std::uint32_t,
-                       std::conditional_t<alignof(T) % 2 == 0, std::uint16_t, std::uint8_t>>>>;
+  std::conditional_t<alignof(T) % 8 == 0,
+                     std::uint64_t,
+                     std::conditional_t<alignof(T) % 4 == 0,
+                                        std::uint32_t,
+                                        std::conditional_t<alignof(T) % 2 == 0, std::uint16_t, std::uint8_t>>>>;
 
 /// Permutes `range` so that its i-th element is the one that was at indices[i]; `room` holds n elements.
 template <class T, class Index>

@@ -39,12 +39,12 @@ std::false_type derives_from_threads(...);
 
 // Thrust's thread systems derive from the sequential one, so they are asked first.
 template <class Policy>
-using system_constant = std::integral_constant<
-  system,
-  decltype(derives_from_cuda(std::declval<Policy const&>()))::value         ? system::cuda
-  : decltype(derives_from_threads(std::declval<Policy const&>()))::value    ? system::other
-  : decltype(derives_from_sequential(std::declval<Policy const&>()))::value ? system::sequential
-                                                                            : system::other>;
+using system_constant =
+  std::integral_constant<system,
+                         decltype(derives_from_cuda(std::declval<Policy const&>()))::value         ? system::cuda
+                         : decltype(derives_from_threads(std::declval<Policy const&>()))::value    ? system::other
+                         : decltype(derives_from_sequential(std::declval<Policy const&>()))::value ? system::sequential
+                                                                                                   : system::other>;
 } // namespace detail
 
 template <class Policy>

@@ -22,7 +22,7 @@ struct device
     static constexpr int tile         = tile_sort<Key, Value, Compare>::tile;
     static constexpr bool with_values = !std::is_empty_v<Value>;
 
-    int passes = 0;
+    int passes       = 0;
     std::size_t keys = 0, values = 0, cuts = 0, checks = 0;
     runtime::layout layout;
 
@@ -56,65 +56,69 @@ struct device
     std::size_t const tiles = runtime::blocks_for(n, sorter::tile);
 
     plan<Key, Value, Compare> const plan(n);
-    int const passes   = plan.passes;
-    void* const base   = plan.layout.base(scratch);
-    Key* keys_at[2]    = {keys, runtime::at_offset<Key>(base, plan.keys)};
+    int const passes    = plan.passes;
+    void* const base    = plan.layout.base(scratch);
+    Key* keys_at[2]     = {keys, runtime::at_offset<Key>(base, plan.keys)};
     Value* values_at[2] = {values, runtime::at_offset<Value>(base, plan.values)};
-    auto* const cuts   = runtime::at_offset<std::size_t>(base, plan.cuts);
-    auto* const checks = runtime::at_offset<unsigned>(base, plan.checks);
+    auto* const cuts    = runtime::at_offset<std::size_t>(base, plan.cuts);
+    auto* const checks  = runtime::at_offset<unsigned>(base, plan.checks);
 
     // Passes take turns between the two buffers; the first one begins where the last one ends in the caller's.
     int at = passes % 2;
-    runtime::launch(sort_tiles<Key, Value, Compare>,
-                    {tiles, threads, sizeof(typename sorter::shared_storage)},
-                    stream,
-                    keys_at[0],
-                    keys_at[at],
-                    values_at[0],
-                    values_at[at],
-                    n,
-                    checks,
-                    passes,
-                    comp);
+    runtime::launch(
+      sort_tiles<Key, Value, Compare>,
+      {tiles, threads, sizeof(typename sorter::shared_storage)},
+      stream,
+      keys_at[0],
+      keys_at[at],
+      values_at[0],
+      values_at[at],
+      n,
+      checks,
+      passes,
+      comp);
     std::size_t run = sorter::tile;
     for (int pass = 0; pass < passes; ++pass, run *= 2, at = 1 - at)
     {
-      runtime::launch(cut_runs<Key, Compare>,
-                      {runtime::blocks_for(tiles, cut_threads), cut_threads},
-                      stream,
-                      keys_at[at],
-                      n,
-                      run,
-                      std::size_t{sorter::tile},
-                      tiles,
-                      cuts,
-                      comp);
-      runtime::launch(merge_runs<Key, Value, Compare>,
-                      {tiles, threads, sizeof(merge_storage<Key, Value>)},
-                      stream,
-                      keys_at[at],
-                      keys_at[1 - at],
-                      values_at[at],
-                      values_at[1 - at],
-                      n,
-                      run,
-                      cuts,
-                      checks,
-                      pass,
-                      comp);
+      runtime::launch(
+        cut_runs<Key, Compare>,
+        {runtime::blocks_for(tiles, cut_threads), cut_threads},
+        stream,
+        keys_at[at],
+        n,
+        run,
+        std::size_t{sorter::tile},
+        tiles,
+        cuts,
+        comp);
+      runtime::launch(
+        merge_runs<Key, Value, Compare>,
+        {tiles, threads, sizeof(merge_storage<Key, Value>)},
+        stream,
+        keys_at[at],
+        keys_at[1 - at],
+        values_at[at],
+        values_at[1 - at],
+        n,
+        run,
+        cuts,
+        checks,
+        pass,
+        comp);
     }
     if (passes > 0)
     {
-      runtime::launch(recover<Key, Value>,
-                      {tiles < 1024 ? tiles : 1024, 256},
-                      stream,
-                      keys_at[0],
-                      keys_at[1],
-                      values_at[0],
-                      values_at[1],
-                      n,
-                      checks,
-                      passes);
+      runtime::launch(
+        recover<Key, Value>,
+        {tiles < 1024 ? tiles : 1024, 256},
+        stream,
+        keys_at[0],
+        keys_at[1],
+        values_at[0],
+        values_at[1],
+        n,
+        checks,
+        passes);
     }
   }
 };

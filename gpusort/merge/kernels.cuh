@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(cut_threads) cut_runs(
   {
     run_pair const pair(t * tile, run, n);
     Key const* const a = keys + pair.begin;
-    cuts[t] = block::merge_path(t * tile - pair.begin, a, pair.a_size, a + pair.a_size, pair.b_size, comp);
+    cuts[t]            = block::merge_path(t * tile - pair.begin, a, pair.a_size, a + pair.a_size, pair.b_size, comp);
   }
 }
 
@@ -104,12 +104,7 @@ __global__ void __launch_bounds__(cut_threads) cut_runs(
 /// this thread's elements, from `diagonal` on, came from.
 template <bool Full, class Key, class Value, class Compare, int Items>
 __device__ bool merge_tile(
-  merge_storage<Key, Value>& shared,
-  int a_count,
-  int size,
-  int diagonal,
-  std::uint16_t (&source)[Items],
-  Compare& comp)
+  merge_storage<Key, Value>& shared, int a_count, int size, int diagonal, std::uint16_t (&source)[Items], Compare& comp)
 {
   constexpr int threads = merge_storage<Key, Value>::threads;
   Key* const keys       = reinterpret_cast<Key*>(shared.keys);
@@ -206,7 +201,8 @@ __global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, 
   std::size_t const b_begin = pair.begin + pair.a_size + b_from;
   auto place_in = [&](int place) { return place < a_count ? a_begin + place : b_begin + (place - a_count); };
 
-  block::move_tile<threads, items>(size, [&](int place) { return keys_in[place_in(place)]; }, keys);
+  block::move_tile<threads, items>(
+    size, [&](int place) { return keys_in[place_in(place)]; }, keys);
   __syncthreads();
 
   int const diagonal = thread * items < size ? thread * items : size;
@@ -218,7 +214,8 @@ __global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, 
     checks[pass] = 1;
   }
   __syncthreads();
-  block::move_tile<threads, items>(size, [&](int place) { return keys[place]; }, keys_out + tile_begin);
+  block::move_tile<threads, items>(
+    size, [&](int place) { return keys[place]; }, keys_out + tile_begin);
 
   if constexpr (with_values)
   {
@@ -243,16 +240,21 @@ __global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, 
       }
     }
     __syncthreads();
-    block::move_tile<threads, items>(size, [&](int place) { return values[place]; }, values_out + tile_begin);
+    block::move_tile<threads, items>(
+      size, [&](int place) { return values[place]; }, values_out + tile_begin);
   }
 }
 
 /// After the last pass: if a check failed, brings what survives, the source of the first failed pass, to where the
 /// result belongs. Grid, block: any.
 template <class Key, class Value>
-__global__ void recover(
-  Key* keys, Key const* keys_alternate, Value* values, Value const* values_alternate, std::size_t n,
-  unsigned const* checks, int passes)
+__global__ void recover(Key* keys,
+                        Key const* keys_alternate,
+                        Value* values,
+                        Value const* values_alternate,
+                        std::size_t n,
+                        unsigned const* checks,
+                        int passes)
 {
   int failed = 0;
   while (failed < passes && checks[failed] == 0)

@@ -12,7 +12,8 @@
 namespace gpusort::merge
 {
 
-/// Length of the runs that insertion sort makes; on the GPU a block sorts a tile instead.
+/// Length of the runs that insertion sort makes; on the GPU a block sorts a tile instead. From 16 to 64 the time for
+/// integers hardly changes, and comparisons, which may be dear, grow with it.
 inline constexpr std::ptrdiff_t run_length = 16;
 
 /// Merges pairs of neighbouring sorted runs of `run` elements from `in` to `out`; a last run without a partner is moved.

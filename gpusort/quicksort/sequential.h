@@ -11,7 +11,8 @@
 namespace gpusort::quick
 {
 
-/// Up to here the alternative sort is faster than another partition; on the GPU it is what one block can hold.
+/// Up to here the alternative sort takes over; on the GPU it is what one block can hold. From 16 to 64 the time for
+/// integers hardly changes, and comparisons, which may be dear, grow with the square.
 inline constexpr std::ptrdiff_t short_length = 16;
 
 /// From here on nine candidates for the pivot are worth their comparisons.

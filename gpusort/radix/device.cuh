@@ -28,7 +28,9 @@ struct carried_value<Value, std::enable_if_t<std::is_empty_v<Value>>>
   using type = block::no_values; // nothing to move
 };
 template <class Value>
-struct carried_value<Value, std::enable_if_t<!std::is_empty_v<Value> && alignof(Value) == sizeof(Value) && sizeof(Value) <= 16>>
+struct carried_value<
+  Value,
+  std::enable_if_t<!std::is_empty_v<Value> && alignof(Value) == sizeof(Value) && sizeof(Value) <= 16>>
 {
   using type = typename unsigned_of_size<sizeof(Value)>::type;
 };
@@ -140,18 +142,19 @@ struct device
           runtime::check(cudaMemsetAsync(status, 0, plan.status_words * sizeof(std::uint32_t), stream),
                          "gpusort: radix_sort: clear look-back");
         }
-        runtime::launch(scatter_digits<bits, is_float, carried>,
-                        {runtime::blocks_for(size, partition::tile),
-                         partition::warps * 32,
-                         sizeof(typename partition::shared_storage)},
-                        stream,
-                        digit_of<bits, is_float>{order, d},
-                        work,
-                        block::segment{begin, size, 0},
-                        keys_at[d % 2],
-                        keys_at[(d + 1) % 2],
-                        values_at[d % 2],
-                        values_at[(d + 1) % 2]);
+        runtime::launch(
+          scatter_digits<bits, is_float, carried>,
+          {runtime::blocks_for(size, partition::tile),
+           partition::warps * 32,
+           sizeof(typename partition::shared_storage)},
+          stream,
+          digit_of<bits, is_float>{order, d},
+          work,
+          block::segment{begin, size, 0},
+          keys_at[d % 2],
+          keys_at[(d + 1) % 2],
+          values_at[d % 2],
+          values_at[(d + 1) % 2]);
       }
     }
     if (digits % 2 != 0)

@@ -162,12 +162,13 @@ __host__ __device__ constexpr pass_shape shape_of()
 }
 
 template <class Bits, bool IsFloat, class Value>
-using digit_partition = block::partition<Bits,
-                                         Value,
-                                         digit_of<Bits, IsFloat>,
-                                         radix_size,
-                                         shape_of<Bits, Value>().threads,
-                                         shape_of<Bits, Value>().items>;
+using digit_partition =
+  block::partition<Bits,
+                   Value,
+                   digit_of<Bits, IsFloat>,
+                   radix_size,
+                   shape_of<Bits, Value>().threads,
+                   shape_of<Bits, Value>().items>;
 
 /// Moves keys and values to where their digit belongs, in input order.
 /// Grid: a block a tile of digit_partition. Block: its threads. Shared: its shared_storage.

@@ -45,7 +45,8 @@ __host__ __device__ inline std::ptrdiff_t checked_size(std::ptrdiff_t n)
 {
   if (n < 0)
   {
-    NV_IF_TARGET(NV_IS_HOST, (throw std::runtime_error("gpusort: the end of the range lies before its beginning");), (__trap();))
+    NV_IF_TARGET(
+      NV_IS_HOST, (throw std::runtime_error("gpusort: the end of the range lies before its beginning");), (__trap();))
   }
   return n;
 }
