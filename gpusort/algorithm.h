@@ -115,7 +115,7 @@ struct hybrid_sort_t : algorithm<hybrid_sort_t>
 };
 
 /// Block sort, then merge passes by merge path. Stable; O(n log n).
-/// Source: Satish, Harris and Garland, section V.
+/// Source: Satish, Harris and Garland, section IV.
 struct merge_sort_t : algorithm<merge_sort_t>
 {
   static constexpr bool is_stable = true;
@@ -124,7 +124,7 @@ struct merge_sort_t : algorithm<merge_sort_t>
 };
 
 /// Least-significant-digit radix sort. Stable; O(n x bytes of a key).
-/// Source: Satish, Harris and Garland, section IV.
+/// Source: Satish, Harris and Garland, section III.
 struct radix_sort_t : algorithm<radix_sort_t>
 {
   static constexpr bool is_stable = true;

@@ -1,5 +1,5 @@
 // Merging two sorted runs: where a diagonal cuts them (merge path), and the serial merge.
-// Source: Green, McColl, Bader, merge path; Satish, Harris and Garland, section V.
+// Source: Green, McColl, Bader, merge path; Satish, Harris and Garland, section IV.
 #pragma once
 
 #include <cuda/std/detail/__config>

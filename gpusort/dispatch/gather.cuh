@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpusort/dispatch/elements.h>
+#include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/launch.cuh>
 
 #include <cstddef>
@@ -37,6 +38,7 @@ inline runtime::launch_shape move_shape(std::size_t n)
 template <class Iterator, class T>
 __global__ void __launch_bounds__(move_threads) construct_copy(Iterator from, T* to, std::size_t n)
 {
+  runtime::wait_for_previous_kernel();
   for (std::size_t i = first_item(); i < n; i += item_stride())
   {
     ::new (static_cast<void*>(to + i)) T(from[static_cast<std::ptrdiff_t>(i)]);
@@ -47,6 +49,7 @@ __global__ void __launch_bounds__(move_threads) construct_copy(Iterator from, T*
 template <class T, class Iterator>
 __global__ void __launch_bounds__(move_threads) assign_back(T* from, Iterator to, std::size_t n)
 {
+  runtime::wait_for_previous_kernel();
   for (std::size_t i = first_item(); i < n; i += item_stride())
   {
     to[static_cast<std::ptrdiff_t>(i)] = std::move(from[i]);
@@ -58,6 +61,7 @@ __global__ void __launch_bounds__(move_threads) assign_back(T* from, Iterator to
 template <class Index>
 __global__ void __launch_bounds__(move_threads) enumerate(Index* indices, std::size_t n)
 {
+  runtime::wait_for_previous_kernel();
   for (std::size_t i = first_item(); i < n; i += item_stride())
   {
     indices[i] = static_cast<Index>(i);
@@ -69,6 +73,7 @@ template <class T, class Index>
 __global__ void __launch_bounds__(move_threads)
   gather_objects(T const* from, Index const* indices, T* to, std::size_t n)
 {
+  runtime::wait_for_previous_kernel();
   for (std::size_t i = first_item(); i < n; i += item_stride())
   {
     ::new (static_cast<void*>(to + i)) T(from[indices[i]]);
@@ -80,6 +85,7 @@ template <class Word, class Index>
 __global__ void __launch_bounds__(move_threads)
   gather_words(Word const* from, Index const* indices, Word* to, std::size_t n, unsigned words)
 {
+  runtime::wait_for_previous_kernel();
   for (std::size_t i = first_item(); i < n * words; i += item_stride())
   {
     std::size_t const element = i / words;

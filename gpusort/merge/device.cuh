@@ -1,5 +1,5 @@
 // Merge sort on the GPU: sort tiles inside blocks, then merge runs pairwise until one is left.
-// Source: Satish, Harris and Garland, section V.
+// Source: Satish, Harris and Garland, section IV.
 #pragma once
 
 #include <gpusort/merge/kernels.cuh>

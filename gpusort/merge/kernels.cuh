@@ -5,6 +5,7 @@
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/merge/tuning.h>
+#include <gpusort/runtime/dependency.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +40,7 @@ __global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, 
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
 
+  runtime::wait_for_previous_kernel();
   if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < check_count)
   {
     checks[threadIdx.x] = 0;
@@ -90,6 +92,7 @@ template <class Key, class Compare>
 __global__ void __launch_bounds__(cut_threads) cut_runs(
   Key const* keys, std::size_t n, std::size_t run, std::size_t tile, std::size_t tiles, std::size_t* cuts, Compare comp)
 {
+  runtime::wait_for_previous_kernel();
   std::size_t const t = static_cast<std::size_t>(blockIdx.x) * cut_threads + threadIdx.x;
   if (t < tiles)
   {
@@ -168,6 +171,7 @@ __global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, 
   Key* const keys  = reinterpret_cast<Key*>(shared.keys);
   int const thread = static_cast<int>(threadIdx.x);
 
+  runtime::wait_for_previous_kernel();
   if (pass > 0 && checks[pass - 1] != 0)
   {
     if (thread == 0)
@@ -256,6 +260,7 @@ __global__ void recover(Key* keys,
                         unsigned const* checks,
                         int passes)
 {
+  runtime::wait_for_previous_kernel();
   int failed = 0;
   while (failed < passes && checks[failed] == 0)
   {

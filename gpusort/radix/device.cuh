@@ -1,5 +1,5 @@
 // Radix sort on the GPU, least significant digit first: one kernel counts, one a digit moves.
-// Source: Satish, Harris and Garland, section IV; one read and one write a digit after Adinets and Merrill's onesweep.
+// Source: Satish, Harris and Garland, section III; one read and one write a digit after Adinets and Merrill's onesweep.
 #pragma once
 
 #include <gpusort/block/partition.cuh>
@@ -52,23 +52,28 @@ struct device
     // Elements of one launch: as many whole tiles as the look-back can count.
     static constexpr std::size_t launch_elements = block::look_back::max_count / partition::tile * partition::tile;
 
-    std::size_t launches; // a digit
-    std::size_t status_words;
-    std::size_t tickets;
-    std::size_t keys, values, bins, next_bins, counters, status;
+    bool one_tile; // no scratch, no other member means anything
+    std::size_t launches     = 0; // a digit
+    std::size_t status_words = 0;
+    std::size_t keys = 0, values = 0, bins = 0, found = 0, tickets = 0, next_bins = 0, status = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
+        : one_tile(n <= tile_sort<bits, is_float, carried>::tile)
     {
+      if (one_tile)
+      {
+        return;
+      }
       std::size_t const elements = n < launch_elements ? n : launch_elements;
       launches                   = runtime::blocks_for(n, launch_elements);
       status_words               = runtime::blocks_for(elements, partition::tile) * radix_size;
-      tickets                    = launches * digits;
 
-      keys      = layout.add(n, sizeof(bits));
-      values    = with_values ? layout.add(n, sizeof(carried)) : 0;
-      bins      = layout.add(digits * radix_size, sizeof(std::uint64_t));
-      counters  = layout.add(tickets + 1, sizeof(std::uint32_t)); // the first counts finished blocks
+      keys   = layout.add(n, sizeof(bits));
+      values = with_values ? layout.add(n, sizeof(carried)) : 0;
+      bins  = layout.add(digits * radix_size, sizeof(std::uint64_t)); // from here to next_bins, cleared before the sort
+      found = layout.add(1, sizeof(findings));
+      tickets   = layout.add(launches * digits, sizeof(std::uint32_t));
       next_bins = layout.add(2 * radix_size, sizeof(std::uint64_t));
       status    = layout.add(status_words, sizeof(std::uint32_t));
     }
@@ -92,15 +97,29 @@ struct device
     constexpr int digits    = plan_type::digits;
 
     plan_type const plan(n);
-    void* const base    = plan.layout.base(scratch);
-    auto const order    = make_key_order<Key, Compare>();
-    auto* const bins    = runtime::at_offset<std::uint64_t>(base, plan.bins);
-    auto* const next    = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
-    auto* const counter = runtime::at_offset<std::uint32_t>(base, plan.counters);
-    auto* const status  = runtime::at_offset<std::uint32_t>(base, plan.status);
+    auto const order = make_key_order<Key, Compare>();
+    if (plan.one_tile)
+    {
+      using sorter = tile_sort<bits, is_float, carried>;
+      runtime::launch(sort_one_tile<bits, is_float, carried>,
+                      {1, sorter::threads, sizeof(typename sorter::shared_storage)},
+                      stream,
+                      reinterpret_cast<bits*>(keys),
+                      reinterpret_cast<carried*>(values),
+                      static_cast<int>(n),
+                      order);
+      return;
+    }
 
-    bits* keys_at[2]      = {reinterpret_cast<bits*>(keys), runtime::at_offset<bits>(base, plan.keys)};
-    carried* values_at[2] = {reinterpret_cast<carried*>(values), runtime::at_offset<carried>(base, plan.values)};
+    void* const base    = plan.layout.base(scratch);
+    auto* const bins    = runtime::at_offset<std::uint64_t>(base, plan.bins);
+    auto* const found   = runtime::at_offset<findings>(base, plan.found);
+    auto* const tickets = runtime::at_offset<std::uint32_t>(base, plan.tickets);
+    auto* const next    = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
+    auto* const status  = runtime::at_offset<std::uint32_t>(base, plan.status);
+    buffers<bits, carried> const at{
+      {reinterpret_cast<bits*>(keys), runtime::at_offset<bits>(base, plan.keys)},
+      {reinterpret_cast<carried*>(values), runtime::at_offset<carried>(base, plan.values)}};
 
     runtime::check(cudaMemsetAsync(bins, 0, plan.next_bins - plan.bins, stream), "gpusort: radix_sort: clear counters");
 
@@ -111,12 +130,13 @@ struct device
        histogram_threads,
        (std::size_t{digits} * radix_size * sizeof(std::uint32_t)) << copies_log2},
       stream,
-      keys_at[0],
+      at.keys[0],
       n,
       order,
+      plan_type::with_values,
       copies_log2,
       bins,
-      counter,
+      found,
       status,
       plan.status_words);
 
@@ -133,10 +153,7 @@ struct device
         work.bucket_begin  = part == 0 ? bins + d * radix_size : next + part % 2 * radix_size;
         work.bucket_next   = part + 1 < plan.launches ? next + (part + 1) % 2 * radix_size : nullptr;
         work.status        = status;
-        work.ticket        = counter + 1 + launch;
-        // Launches over the same tiles take turns with the look-back's states; after one over other tiles the words
-        // are cleared.
-        work.epoch = plan.launches == 1 ? d % 2 : 0;
+        work.ticket        = tickets + launch;
         if (plan.launches > 1 && launch > 0)
         {
           runtime::check(cudaMemsetAsync(status, 0, plan.status_words * sizeof(std::uint32_t), stream),
@@ -144,30 +161,19 @@ struct device
         }
         runtime::launch(
           scatter_digits<bits, is_float, carried>,
-          {runtime::blocks_for(size, partition::tile),
-           partition::warps * 32,
-           sizeof(typename partition::shared_storage)},
+          {runtime::blocks_for(size, partition::tile), partition::threads, sizeof(typename partition::shared_storage)},
           stream,
           digit_of<bits, is_float>{order, d},
+          static_cast<findings const*>(found),
           work,
           block::segment{begin, size, 0},
-          keys_at[d % 2],
-          keys_at[(d + 1) % 2],
-          values_at[d % 2],
-          values_at[(d + 1) % 2]);
+          n,
+          at);
       }
     }
-    if (digits % 2 != 0)
-    {
-      runtime::check(cudaMemcpyAsync(keys_at[0], keys_at[1], n * sizeof(bits), cudaMemcpyDeviceToDevice, stream),
-                     "gpusort: radix_sort: copy of the keys");
-      if constexpr (plan_type::with_values)
-      {
-        runtime::check(
-          cudaMemcpyAsync(values_at[0], values_at[1], n * sizeof(carried), cudaMemcpyDeviceToDevice, stream),
-          "gpusort: radix_sort: copy of the values");
-      }
-    }
+    std::size_t const blocks = histogram_blocks(n);
+    runtime::launch(
+      bring_home<bits, carried>, {blocks, histogram_threads}, stream, static_cast<findings const*>(found), n, at);
   }
 
 private:
@@ -179,7 +185,7 @@ private:
     runtime::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
                    "gpusort: processor count");
     std::size_t const full = static_cast<std::size_t>(processors) * histogram_blocks_per_sm;
-    std::size_t const work = runtime::blocks_for(n, histogram_threads * histogram_items);
+    std::size_t const work = runtime::blocks_for(n, histogram_threads * histogram_items(1));
     return work < full ? work : full;
   }
 };

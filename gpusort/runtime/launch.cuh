@@ -20,7 +20,17 @@ struct launch_shape
   std::size_t shared_bytes = 0;
 };
 
-/// Enqueues `kernel(args...)` on `stream`. Throws thrust::system_error if the launch is refused.
+/// Whether the code of a kernel waits for the one before it, as only code for compute capability 9.0 and newer can. The
+/// code that runs may be older than the device.
+inline bool waits_for_previous_kernel(void const* kernel)
+{
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, kernel), "gpusort: attributes of a kernel");
+  return attributes.ptxVersion >= 90;
+}
+
+/// Enqueues `kernel(args...)` on `stream`. The kernel may be set up while the one before it still runs: it calls
+/// wait_for_previous_kernel first. Throws thrust::system_error if the launch is refused.
 template <class... Params, class... Args>
 void launch(void (*kernel)(Params...), launch_shape shape, cudaStream_t stream, Args... args)
 {
@@ -31,11 +41,17 @@ void launch(void (*kernel)(Params...), launch_shape shape, cudaStream_t stream, 
                                static_cast<int>(shape.shared_bytes)),
           "gpusort: shared memory of a kernel");
   }
+  cudaLaunchAttribute overlap{};
+  overlap.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+
   cudaLaunchConfig_t config{};
   config.gridDim          = dim3(static_cast<unsigned>(shape.blocks));
   config.blockDim         = dim3(static_cast<unsigned>(shape.threads));
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream           = stream;
+  config.attrs            = &overlap;
+  config.numAttrs         = waits_for_previous_kernel(reinterpret_cast<void const*>(kernel)) ? 1 : 0;
   check(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...), "gpusort: kernel launch");
 }
 

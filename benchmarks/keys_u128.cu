@@ -1,0 +1,8 @@
+#include <benchmarks/register_type.cuh>
+
+namespace gpusort::benchmarks
+{
+
+template void register_type<u128, no_value, order::less>(options const&);
+
+} // namespace gpusort::benchmarks

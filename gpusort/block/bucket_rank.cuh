@@ -1,0 +1,227 @@
+// Stable ranking of a tile's elements by bucket: the counting sort inside a block, without the moving.
+#pragma once
+
+#include <cstdint>
+
+namespace gpusort::block
+{
+
+/// What ranking a tile needs in shared memory: each warp's elements in each bucket; in the end, where they begin in the
+/// tile.
+template <int Buckets, int Threads>
+struct bucket_counts
+{
+  std::uint32_t of[Threads / 32][Buckets];
+
+  /// Called by all threads; a barrier has to follow.
+  __device__ void clear()
+  {
+    std::uint32_t* const words = &of[0][0];
+#pragma unroll
+    for (int i = static_cast<int>(threadIdx.x); i < Threads / 32 * Buckets; i += Threads)
+    {
+      words[i] = 0;
+    }
+  }
+};
+
+/// Ranks a tile of up to `Threads` x `Items` elements. Element i of a lane is number i x 32 + lane of its warp's part of
+/// the tile; a part has `rows` x 32 places. `Full`: all Items rows are in use, and no place is empty. Otherwise places past
+/// the end of the input belong to the last bucket, where they rank behind all elements; `size` says how many there are.
+///
+/// The order of calls, with a barrier between any two: counts.clear, count, then total, starts and spread, then finish.
+template <int Buckets, int Threads, int Items, bool Full>
+class bucket_rank
+{
+public:
+  static constexpr int warps = Threads / 32;
+
+  static_assert(Buckets % 32 == 0 && Threads >= Buckets && Threads % 32 == 0);
+
+  using counts        = bucket_counts<Buckets, Threads>;
+  using shared_totals = std::uint32_t[Buckets / 32];
+
+  __device__ bucket_rank(counts& shared, int size)
+      : counts_(shared)
+      , size_(size)
+      , rows_(Full ? Items : (size + Threads - 1) / Threads)
+      , lane_(static_cast<int>(threadIdx.x) % 32)
+      , warp_(static_cast<int>(threadIdx.x) / 32)
+  {}
+
+  /// The number in the tile of the thread's i-th element.
+  __device__ int element(int i) const
+  {
+    return (warp_ * (Full ? Items : rows_) + i) * 32 + lane_;
+  }
+
+  __device__ bool holds(int i) const
+  {
+    return Full || (i < rows_ && element(i) < size_);
+  }
+
+  /// Ranks each element among those of its bucket and warp. `bucket_of(i)` is the bucket of the thread's i-th element.
+  template <class BucketOf>
+  __device__ void count(BucketOf bucket_of, std::uint32_t (&ranks)[Items])
+  {
+    std::uint32_t* const counts    = counts_.of[warp_];
+    std::uint32_t const lower_lane = (std::uint32_t{1} << lane_) - 1;
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (Full || i < rows_)
+      {
+        unsigned const bucket     = bucket_at(bucket_of, i);
+        std::uint32_t const alike = lanes_alike(bucket);
+        ranks[i]                  = counts[bucket] + __popc(alike & lower_lane);
+        __syncwarp();
+        if ((alike >> lane_) == 1u) // the highest of the lanes alike
+        {
+          counts[bucket] = ranks[i] + 1;
+        }
+        __syncwarp();
+      }
+    }
+  }
+
+  /// The tile's count of the calling thread's bucket. Called by the first Buckets threads.
+  __device__ std::uint32_t total() const
+  {
+    std::uint32_t total = 0;
+#pragma unroll
+    for (int w = 0; w < warps; ++w)
+    {
+      total += counts_.of[w][threadIdx.x];
+    }
+    std::uint32_t const empty_places = Full ? 0 : rows_ * Threads - size_;
+    return threadIdx.x == Buckets - 1 ? total - empty_places : total;
+  }
+
+  /// Exclusive prefix sum of the buckets' totals, one bucket a thread. Called by all threads; contains a barrier.
+  __device__ std::uint32_t starts(shared_totals& totals, std::uint32_t total) const
+  {
+    std::uint32_t inclusive = total;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2)
+    {
+      std::uint32_t const other = __shfl_up_sync(~0u, inclusive, step);
+      inclusive += lane_ >= step ? other : 0;
+    }
+    if (threadIdx.x < Buckets && lane_ == 31)
+    {
+      totals[warp_] = inclusive;
+    }
+    __syncthreads();
+    std::uint32_t before = 0;
+#pragma unroll
+    for (int w = 0; w < Buckets / 32; ++w)
+    {
+      before += w < warp_ ? totals[w] : 0;
+    }
+    return before + inclusive - total;
+  }
+
+  /// Replaces the counts of the thread's bucket by where each warp's elements of it begin in the tile.
+  /// Called by the first Buckets threads.
+  __device__ void spread(std::uint32_t start)
+  {
+#pragma unroll
+    for (int w = 0; w < warps; ++w)
+    {
+      std::uint32_t const count  = counts_.of[w][threadIdx.x];
+      counts_.of[w][threadIdx.x] = start;
+      start += count;
+    }
+  }
+
+  /// Turns the ranks in the warp into ranks in the tile.
+  template <class BucketOf>
+  __device__ void finish(BucketOf bucket_of, std::uint32_t (&ranks)[Items]) const
+  {
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (Full || i < rows_)
+      {
+        ranks[i] += counts_.of[warp_][bucket_at(bucket_of, i)];
+      }
+    }
+  }
+
+  /// The thread's elements of an array in the order of the tile.
+  template <class T>
+  __device__ void load(T const* from, T (&to)[Items]) const
+  {
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      to[i] = holds(i) ? from[element(i)] : T{};
+    }
+  }
+
+  /// The reverse: the thread's elements to their places.
+  template <class T>
+  __device__ void store(T const (&from)[Items], T* to) const
+  {
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (holds(i))
+      {
+        to[element(i)] = from[i];
+      }
+    }
+  }
+
+  /// to[rank] = element, for all places of the tile, empty ones too.
+  template <class T>
+  __device__ void put(T const (&from)[Items], std::uint32_t const (&ranks)[Items], T* to) const
+  {
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (Full || i < rows_)
+      {
+        to[ranks[i]] = from[i];
+      }
+    }
+  }
+
+private:
+  /// The lanes of the warp whose bucket is the same as this lane's: one ballot a bit, and the lanes that voted otherwise
+  /// leave. In assembly, because the compiler needs half as many instructions again (docs/performance.md).
+  __device__ static std::uint32_t lanes_alike(unsigned bucket)
+  {
+    std::uint32_t alike = ~std::uint32_t{0};
+#pragma unroll
+    for (int bit = 1; bit < Buckets; bit *= 2)
+    {
+      asm("{\n"
+          "  .reg .pred mine;\n"
+          "  .reg .b32 votes;\n"
+          "  and.b32 votes, %1, %2;\n"
+          "  setp.ne.u32 mine, votes, 0;\n"
+          "  vote.sync.ballot.b32 votes, mine, 0xffffffff;\n"
+          "  @!mine not.b32 votes, votes;\n"
+          "  and.b32 %0, %0, votes;\n"
+          "}\n"
+          : "+r"(alike)
+          : "r"(bucket), "r"(bit));
+    }
+    return alike;
+  }
+
+  template <class BucketOf>
+  __device__ unsigned bucket_at(BucketOf bucket_of, int i) const
+  {
+    return Full || element(i) < size_ ? bucket_of(i) : Buckets - 1u;
+  }
+
+  counts& counts_;
+  int size_;
+  int rows_;
+  int lane_;
+  int warp_;
+};
+
+} // namespace gpusort::block

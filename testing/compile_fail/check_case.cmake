@@ -1,0 +1,33 @@
+# cmake -D CASE=file -P check_case.cmake -- compiler and arguments
+# Passes if the compiler does with the file what the file's first line says.
+
+set(command "")
+set(after_dashes FALSE)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE ${last})
+  if(after_dashes)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif(CMAKE_ARGV${i} STREQUAL "--")
+    set(after_dashes TRUE)
+  endif()
+endforeach()
+
+file(READ "${CASE}" text)
+string(REGEX MATCH "^[^\n]*" first_line "${text}")
+execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+
+if(first_line STREQUAL "// expect-success")
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${CASE} should compile, but:\n${output}")
+  endif()
+elseif(first_line MATCHES "^// expect: (.+)$")
+  set(expected "${CMAKE_MATCH_1}")
+  if(status EQUAL 0)
+    message(FATAL_ERROR "${CASE} compiled, but should be refused with: ${expected}")
+  endif()
+  if(NOT output MATCHES "${expected}")
+    message(FATAL_ERROR "${CASE} was refused, but not with: ${expected}\n${output}")
+  endif()
+else()
+  message(FATAL_ERROR "${CASE}: the first line is neither `// expect: <regex>` nor `// expect-success`")
+endif()

@@ -1,0 +1,480 @@
+// What a drop-in keeps of Thrust: whose memory is used, and what happens when there is none or a call is wrong.
+#include <testing/support/allocators.cuh>
+#include <testing/support/device_memory.cuh>
+#include <testing/support/graphs.cuh>
+#include <testing/support/inputs.h>
+#include <testing/support/oracle.cuh>
+#include <testing/support/types.cuh>
+
+#include <gpusort/sort.h>
+#include <gpusort/workspace.h>
+#include <gtest/gtest.h>
+
+#include <thrust/device_ptr.h>
+#include <thrust/execution_policy.h>
+#include <thrust/iterator/reverse_iterator.h>
+#include <thrust/memory.h>
+#include <thrust/mr/allocator.h>
+#include <thrust/pair.h>
+#include <thrust/system/cuda/execution_policy.h>
+#include <thrust/system/cuda/memory_resource.h>
+#include <thrust/system_error.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+namespace users
+{
+
+/// A policy that says where scratch memory comes from, in the way Thrust has had since before allocators.
+struct own_memory : thrust::cuda::execution_policy<own_memory>
+{
+  int* taken;
+  int* given_back;
+
+  own_memory(int& t, int& g)
+      : taken(&t)
+      , given_back(&g)
+  {}
+};
+
+template <class T>
+thrust::pair<T*, std::ptrdiff_t> get_temporary_buffer(own_memory& policy, std::ptrdiff_t n)
+{
+  ++*policy.taken;
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, static_cast<std::size_t>(n) * sizeof(T)) != cudaSuccess)
+  {
+    return {nullptr, 0};
+  }
+  return {static_cast<T*>(memory), n};
+}
+template <class Pointer>
+void return_temporary_buffer(own_memory& policy, Pointer memory, std::ptrdiff_t)
+{
+  ++*policy.given_back;
+  (void) cudaFree(thrust::raw_pointer_cast(memory)); // waits for the device, so the work is done
+}
+
+} // namespace users
+
+namespace gpusort::testing
+{
+namespace
+{
+
+using key   = std::uint32_t;
+using value = std::uint64_t;
+
+constexpr std::size_t n = 50'021;
+
+/// Keys, values, what they are when sorted, and room for them on the device.
+struct pairs
+{
+  expectation<key, value> e{keys_of<key>(distribution::uniform, n), thrust::less<key>{}};
+  guarded_array<key> keys{n};
+  guarded_array<value> values{n};
+
+  void load()
+  {
+    keys.load(e.keys);
+    values.load(e.attached.array);
+  }
+  template <class Policy>
+  void sort(Policy const& policy)
+  {
+    gpusort::sort_by_key(policy, keys.begin(), keys.end(), values.begin());
+  }
+  void expect_sorted()
+  {
+    EXPECT_TRUE(keys.holds(e.sorted_keys));
+    EXPECT_TRUE(values.holds(e.sorted_attached.array));
+  }
+  void expect_unchanged()
+  {
+    EXPECT_TRUE(keys.holds(e.keys));
+    EXPECT_TRUE(values.holds(e.attached.array));
+  }
+};
+
+template <class F>
+void for_each_algorithm(F f)
+{
+  f("automatic", gpusort::automatic);
+  f("radix_sort", gpusort::radix_sort);
+  f("merge_sort", gpusort::merge_sort);
+}
+
+std::size_t used_of_pool(cudaMemPool_t pool, cudaMemPoolAttr attribute)
+{
+  std::uint64_t bytes = 0;
+  require(cudaMemPoolGetAttribute(pool, attribute, &bytes), "memory pool");
+  return bytes;
+}
+
+/// Bytes of the device's default pool that were ever in use, and of free memory.
+struct memory_state
+{
+  std::size_t default_pool_high = 0;
+  std::size_t free_bytes        = 0;
+
+  static memory_state now()
+  {
+    memory_state s;
+    cudaMemPool_t pool = nullptr;
+    require(cudaDeviceGetDefaultMemPool(&pool, 0), "default pool");
+    s.default_pool_high = used_of_pool(pool, cudaMemPoolAttrUsedMemHigh);
+    std::size_t total   = 0;
+    require(cudaMemGetInfo(&s.free_bytes, &total), "free memory");
+    return s;
+  }
+};
+
+// "Alone" in a suite's name: free memory is compared, so nobody else on the GPU.
+TEST(MemoryAlone, OfThePolicysAllocatorIsTheOnlyOneUsed)
+{
+  pairs p;
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    own_stream const stream;
+    counting_allocator<> allocator;
+    auto const policy = algorithm(thrust::cuda::par(allocator).on(stream));
+    p.load();
+    p.sort(policy); // loads the kernels, which takes memory too
+
+    std::size_t const wanted = gpusort::workspace_bytes_by_key(policy, p.keys.begin(), p.keys.end(), p.values.begin());
+    EXPECT_EQ(allocator.allocations, 1);
+    EXPECT_EQ(allocator.bytes, wanted);
+    EXPECT_TRUE(allocator.is_balanced());
+    p.expect_sorted();
+
+    p.load();
+    std::vector<char*> pieces{allocator.allocate(wanted)};
+    allocator.deallocate(pieces.front(), wanted);
+    memory_state const before = memory_state::now();
+    // Memory that is there already, so that free memory tells whether anybody else took some.
+    gpusort::workspace ws{pieces.front(), wanted};
+    p.sort(algorithm(thrust::cuda::par(ws).on(stream)));
+    memory_state const after = memory_state::now();
+    EXPECT_EQ(after.default_pool_high, before.default_pool_high);
+    EXPECT_EQ(after.free_bytes, before.free_bytes);
+    p.expect_sorted();
+  });
+}
+
+TEST(Allocator, IsUsedForStagingAndIndicesToo)
+{
+  // Reversed keys and values are staged: still one allocation, of the size that was announced.
+  pairs p;
+  p.load();
+  counting_allocator<> allocator;
+  own_stream const stream;
+  auto const policy   = thrust::cuda::par_nosync(allocator).on(stream);
+  auto const first    = thrust::make_reverse_iterator(p.keys.end());
+  auto const last     = thrust::make_reverse_iterator(p.keys.begin());
+  auto const attached = thrust::make_reverse_iterator(p.values.end());
+  gpusort::stable_sort_by_key(policy, first, last, attached);
+  require(cudaStreamSynchronize(stream), "wait");
+  EXPECT_EQ(allocator.allocations, 1);
+  EXPECT_EQ(allocator.bytes, gpusort::workspace_bytes_by_key(policy, first, last, attached));
+  EXPECT_TRUE(allocator.is_balanced());
+  host_array<key> expected(p.e.sorted_keys);
+  std::reverse(expected.begin(), expected.end());
+  EXPECT_TRUE(p.keys.holds(expected));
+}
+
+TEST(Allocator, OfUnitsOfEightBytes)
+{
+  pairs p;
+  p.load();
+  counting_allocator<double> allocator;
+  p.sort(gpusort::radix_sort(thrust::cuda::par(allocator)));
+  EXPECT_EQ(allocator.allocations, 1);
+  EXPECT_TRUE(allocator.is_balanced());
+  p.expect_sorted();
+}
+
+TEST(Allocator, MemoryResourceOfThrusts)
+{
+  pairs p;
+  p.load();
+  thrust::system::cuda::memory_resource resource;
+  p.sort(gpusort::merge_sort(thrust::cuda::par(&resource)));
+  p.expect_sorted();
+}
+
+TEST(Allocator, PolicyWithTemporaryBuffersOfItsOwn)
+{
+  pairs p;
+  p.load();
+  int taken = 0, given_back = 0;
+  users::own_memory policy(taken, given_back);
+  gpusort::stable_sort_by_key(policy, p.keys.begin(), p.keys.end(), p.values.begin());
+  EXPECT_EQ(taken, 1);
+  EXPECT_EQ(given_back, 1);
+  p.expect_sorted();
+}
+
+TEST(MemoryAlone, IsStreamOrderedWithoutAnAllocator)
+{
+  // No cudaMalloc and no cudaFree a call: after the first one free memory stays as it is, and nothing is left in use.
+  pairs p;
+  p.load();
+  p.sort(thrust::device);
+  memory_state const before = memory_state::now();
+  for (int round = 0; round < 10; ++round)
+  {
+    p.load();
+    p.sort(thrust::device);
+  }
+  memory_state const after = memory_state::now();
+  EXPECT_EQ(after.free_bytes, before.free_bytes);
+  EXPECT_EQ(after.default_pool_high, before.default_pool_high)
+    << "the device's default pool belongs to the application";
+  p.expect_sorted();
+}
+
+TEST(Workspace, OfTheAnnouncedSizeIsEnough)
+{
+  pairs p;
+  p.load();
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    own_stream const stream;
+    std::size_t const bytes = gpusort::workspace_bytes_by_key(
+      algorithm(thrust::cuda::par_nosync), p.keys.begin(), p.keys.end(), p.values.begin());
+    // Wherever it begins.
+    for (std::size_t const offset : {0, 1, 7})
+    {
+      SCOPED_TRACE(offset);
+      guarded_array<char> memory(bytes + 8);
+      host_array<char> content(bytes);
+      std::fill(content.begin(), content.end(), 'x');
+      gpusort::workspace ws{memory.load(content, offset), bytes};
+      p.load();
+      p.sort(algorithm(thrust::cuda::par_nosync(ws).on(stream)));
+      require(cudaStreamSynchronize(stream), "wait");
+      p.expect_sorted();
+      // The same workspace serves the next call.
+      p.load();
+      p.sort(algorithm(thrust::cuda::par_nosync(ws).on(stream)));
+      require(cudaStreamSynchronize(stream), "wait");
+      p.expect_sorted();
+      host_array<char> const used = memory.read();
+      EXPECT_TRUE(memory.holds(used)) << "something was written outside of the workspace";
+    }
+  });
+}
+
+TEST(Workspace, TooSmallThrowsBeforeTheInputIsTouched)
+{
+  pairs p;
+  p.load();
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    std::size_t const bytes =
+      gpusort::workspace_bytes_by_key(algorithm(thrust::cuda::par), p.keys.begin(), p.keys.end(), p.values.begin());
+    ASSERT_GT(bytes, 2u);
+    guarded_array<char> memory(bytes);
+    for (std::size_t const small : {std::size_t{0}, std::size_t{1}, bytes / 2, bytes - 1})
+    {
+      SCOPED_TRACE(small);
+      p.load();
+      gpusort::workspace ws{memory.begin(), small};
+      EXPECT_THROW(p.sort(algorithm(thrust::cuda::par(ws))), std::bad_alloc);
+      p.expect_unchanged();
+    }
+    gpusort::workspace nothing{nullptr, bytes};
+    EXPECT_THROW(p.sort(algorithm(thrust::cuda::par(nothing))), std::bad_alloc);
+    p.expect_unchanged();
+  });
+}
+
+TEST(Workspace, BytesGrowWithTheRangeAndAreZeroForNone)
+{
+  key* const none = nullptr;
+  EXPECT_EQ(gpusort::workspace_bytes(thrust::device, none, none), 0u);
+  EXPECT_EQ(gpusort::workspace_bytes(gpusort::merge_sort(thrust::device), none, none + 1), 0u);
+  EXPECT_EQ(gpusort::workspace_bytes(thrust::host, none, none + n), 0u);
+  EXPECT_EQ(gpusort::workspace_bytes_by_key(gpusort::radix_sort(thrust::seq), none, none + n, none), 0u);
+  thrust::device_ptr<key> const on_device(none);
+  EXPECT_EQ(gpusort::workspace_bytes(gpusort::radix_sort, on_device, on_device + n),
+            gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), none, none + n));
+
+  std::size_t const keys_alone = gpusort::workspace_bytes(thrust::device, none, none + n);
+  EXPECT_GE(keys_alone, n * sizeof(key));
+  EXPECT_GE(gpusort::workspace_bytes_by_key(thrust::device, none, none + n, none), keys_alone + n * sizeof(key));
+  EXPECT_GT(gpusort::workspace_bytes(thrust::device, none, none + 2 * n), keys_alone);
+  EXPECT_THROW((void) gpusort::workspace_bytes(thrust::device, none + 1, none), std::runtime_error);
+}
+
+TEST(Failure, AllocatorThatThrows)
+{
+  pairs p;
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    throwing_allocator allocator;
+    p.load();
+    EXPECT_THROW(p.sort(algorithm(thrust::cuda::par(allocator))), std::bad_alloc);
+    EXPECT_EQ(allocator.calls, 1);
+    p.expect_unchanged();
+  });
+}
+
+TEST(Failure, AllocatorThatReturnsNull)
+{
+  pairs p;
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    null_allocator allocator;
+    p.load();
+    EXPECT_THROW(p.sort(algorithm(thrust::cuda::par(allocator))), std::bad_alloc);
+    EXPECT_EQ(allocator.calls, 1);
+    EXPECT_EQ(allocator.returned, 0);
+    p.expect_unchanged();
+  });
+}
+
+TEST(Failure, ExceptionOfAnAllocatorsOwnPassesThrough)
+{
+  pairs p;
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    refusing_allocator allocator;
+    p.load();
+    try
+    {
+      p.sort(algorithm(thrust::cuda::par(allocator)));
+      ADD_FAILURE() << "nothing was thrown";
+    }
+    catch (out_of_order const& e)
+    {
+      EXPECT_EQ(e.code, 42);
+    }
+    p.expect_unchanged();
+  });
+}
+
+__global__ void count_changes(key const* keys, std::size_t count, unsigned long long* changes)
+{
+  for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < count;
+       i += gridDim.x * std::size_t{blockDim.x})
+  {
+    if (keys[i] != static_cast<key>(count - i))
+    {
+      atomicAdd(changes, 1ull);
+    }
+  }
+}
+
+__global__ void count_down(key* keys, std::size_t count)
+{
+  for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < count;
+       i += gridDim.x * std::size_t{blockDim.x})
+  {
+    keys[i] = static_cast<key>(count - i);
+  }
+}
+
+// Fills the whole device: left out of the sanitizer's runs by its name.
+TEST(Failure, NoMemoryLeftOnTheDeviceLarge)
+{
+  // Twice as much as the library keeps between calls, so that what earlier calls left behind is not enough.
+  std::size_t free_bytes = 0, total_bytes = 0;
+  require(cudaMemGetInfo(&free_bytes, &total_bytes), "free memory");
+  std::size_t const count = total_bytes / 32 / sizeof(key);
+  key* keys               = nullptr;
+  require(cudaMalloc(&keys, count * sizeof(key)), "keys");
+  unsigned long long* changes = nullptr;
+  require(cudaMallocManaged(&changes, sizeof(*changes)), "a counter");
+  *changes = 0;
+  count_down<<<1024, 256>>>(keys, count);
+  count_changes<<<1024, 256>>>(keys, count, changes);
+  require(cudaDeviceSynchronize(), "fill");
+  ASSERT_EQ(*changes, 0u);
+
+  // Loads what a sort needs beside its scratch.
+  for_each_algorithm([&](char const*, auto algorithm) { gpusort::sort(algorithm(thrust::device), keys, keys + 2); });
+  count_down<<<1024, 256>>>(keys, count);
+  require(cudaDeviceSynchronize(), "fill");
+
+  std::vector<void*> hog;
+  for (std::size_t piece = std::size_t{1} << 36; piece >= (std::size_t{1} << 24); piece /= 2)
+  {
+    void* memory = nullptr;
+    while (cudaMalloc(&memory, piece) == cudaSuccess)
+    {
+      hog.push_back(memory);
+    }
+    (void) cudaGetLastError();
+  }
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    EXPECT_THROW(gpusort::sort(algorithm(thrust::device), keys, keys + count), std::bad_alloc);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "the error was reported and has to be gone";
+  });
+  for (void* const memory : hog)
+  {
+    require(cudaFree(memory), "cudaFree");
+  }
+  count_changes<<<1024, 256>>>(keys, count, changes);
+  require(cudaDeviceSynchronize(), "count");
+  EXPECT_EQ(*changes, 0u);
+
+  // Memory is there again.
+  gpusort::sort(thrust::device, keys, keys + count);
+  key ends[2] = {};
+  require(cudaMemcpy(&ends[0], keys, sizeof(key), cudaMemcpyDeviceToHost), "read back");
+  require(cudaMemcpy(&ends[1], keys + count - 1, sizeof(key), cudaMemcpyDeviceToHost), "read back");
+  EXPECT_EQ(ends[0], 1u);
+  EXPECT_EQ(ends[1], count);
+  require(cudaFree(keys), "cudaFree");
+  require(cudaFree(changes), "cudaFree");
+}
+
+TEST(Failure, OfCudaIsASystemError)
+{
+  // A stream that is being captured cannot be waited for: `par` fails, and the device is none the worse for it.
+  pairs p;
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    p.load();
+    own_stream const stream;
+    p.sort(algorithm(thrust::cuda::par.on(stream)));
+    p.load();
+    require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin of capture");
+    EXPECT_THROW(p.sort(algorithm(thrust::cuda::par.on(stream))), thrust::system_error);
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+    (void) cudaGetLastError();
+    p.expect_unchanged();
+    p.sort(algorithm(thrust::cuda::par.on(stream)));
+    p.expect_sorted();
+  });
+}
+
+TEST(Failure, NegativeRange)
+{
+  pairs p;
+  p.load();
+  key* const first      = p.keys.begin();
+  key* const last       = p.keys.begin() + 1;
+  value* const attached = p.values.begin();
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    auto const policy = algorithm(thrust::device);
+    EXPECT_THROW(gpusort::sort(policy, last, first), std::runtime_error);
+    EXPECT_THROW(gpusort::stable_sort(policy, last, first, thrust::greater<key>{}), std::runtime_error);
+    EXPECT_THROW(gpusort::sort_by_key(policy, last, first, attached), std::runtime_error);
+    EXPECT_THROW(gpusort::stable_sort_by_key(policy, last, first, attached), std::runtime_error);
+  });
+  EXPECT_THROW(gpusort::sort(thrust::host, last, first), std::runtime_error);
+  p.expect_unchanged();
+}
+
+} // namespace
+} // namespace gpusort::testing

@@ -1,0 +1,280 @@
+// Ranges of more than 2^32 elements. Made and checked on the GPU; what does not fit its memory is skipped.
+#include <testing/support/types.cuh>
+
+#include <gpusort/sort.h>
+#include <gpusort/workspace.h>
+#include <gtest/gtest.h>
+
+#include <thrust/execution_policy.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace gpusort::testing
+{
+namespace
+{
+
+constexpr std::uint64_t over_32_bits = (std::uint64_t{1} << 32) + 1000;
+
+struct free_on_device
+{
+  void operator()(void* memory) const
+  {
+    (void) cudaFree(memory);
+  }
+};
+
+template <class T>
+using device_memory = std::unique_ptr<T, free_on_device>;
+
+template <class T>
+device_memory<T> allocate(std::uint64_t n)
+{
+  void* memory = nullptr;
+  require(cudaMalloc(&memory, n * sizeof(T)), "memory of a large test");
+  return device_memory<T>(static_cast<T*>(memory));
+}
+
+__host__ __device__ std::uint64_t hash(std::uint64_t x)
+{
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+template <class Key>
+__host__ __device__ Key key_at(std::uint64_t i)
+{
+  return static_cast<Key>(hash(i + 1) >> 20);
+}
+
+__device__ std::uint64_t first_index()
+{
+  return blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
+}
+__device__ std::uint64_t stride()
+{
+  return gridDim.x * std::uint64_t{blockDim.x};
+}
+
+template <class Key>
+__global__ void make_keys(Key* keys, std::uint64_t n)
+{
+  for (std::uint64_t i = first_index(); i < n; i += stride())
+  {
+    keys[i] = key_at<Key>(i);
+  }
+}
+
+template <class Value>
+__global__ void make_positions(Value* values, std::uint64_t n)
+{
+  for (std::uint64_t i = first_index(); i < n; i += stride())
+  {
+    values[i] = static_cast<Value>(i);
+  }
+}
+
+/// What is left of a range when its order is forgotten: equal for permutations, and for hardly anything else.
+struct tally
+{
+  unsigned long long sum;
+  unsigned long long sum_of_hashes;
+};
+
+template <class Key>
+__global__ void take_tally(Key const* keys, std::uint64_t n, tally* result)
+{
+  unsigned long long sum = 0, sum_of_hashes = 0;
+  for (std::uint64_t i = first_index(); i < n; i += stride())
+  {
+    sum += keys[i];
+    sum_of_hashes += hash(keys[i] + 77);
+  }
+  atomicAdd(&result->sum, sum);
+  atomicAdd(&result->sum_of_hashes, sum_of_hashes);
+}
+
+/// Counts neighbours that stand the wrong way round.
+template <class Key, class Compare>
+__global__ void count_inversions(Key const* keys, std::uint64_t n, Compare comp, unsigned long long* inversions)
+{
+  unsigned long long found = 0;
+  for (std::uint64_t i = first_index() + 1; i < n; i += stride())
+  {
+    found += comp(keys[i], keys[i - 1]);
+  }
+  if (found > 0)
+  {
+    atomicAdd(inversions, found);
+  }
+}
+
+/// Counts positions that are wrong in a stable sort of keys with their positions as values. No wrong one means: every
+/// key is beside the position it came from, and no two elements came from one, because (key, position) only rises.
+template <class Key, class Compare>
+__global__ void count_wrong_pairs(
+  Key const* keys, std::uint64_t const* positions, std::uint64_t n, Compare comp, unsigned long long* wrong)
+{
+  unsigned long long found = 0;
+  for (std::uint64_t i = first_index(); i < n; i += stride())
+  {
+    found += positions[i] >= n || keys[i] != key_at<Key>(positions[i]);
+    found += i > 0 && (comp(keys[i], keys[i - 1]) || (!comp(keys[i - 1], keys[i]) && positions[i] <= positions[i - 1]));
+  }
+  if (found > 0)
+  {
+    atomicAdd(wrong, found);
+  }
+}
+
+/// Not less by type, so that automatic takes merge sort.
+struct by_low_bits_downwards
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key const& a, Key const& b) const
+  {
+    return (a & 63) > (b & 63);
+  }
+};
+
+constexpr int blocks = 4096, threads = 256;
+
+bool fits(std::uint64_t bytes)
+{
+  std::size_t free_bytes = 0, total_bytes = 0;
+  require(cudaMemGetInfo(&free_bytes, &total_bytes), "free memory");
+  return bytes + (std::uint64_t{1} << 30) <= free_bytes;
+}
+
+std::string needs(std::uint64_t bytes)
+{
+  return "needs " + std::to_string(bytes >> 30) + " GiB of free device memory";
+}
+
+template <class Key, class Policy, class Compare>
+void sort_keys(Policy policy, std::uint64_t n, Compare comp)
+{
+  std::uint64_t const bytes =
+    n * sizeof(Key) + gpusort::workspace_bytes(policy, (Key*) nullptr, (Key*) nullptr + n, comp);
+  if (!fits(bytes))
+  {
+    GTEST_SKIP() << needs(bytes);
+  }
+  device_memory<Key> const keys = allocate<Key>(n);
+  tally* tallies                = nullptr;
+  unsigned long long* wrong     = nullptr;
+  require(cudaMallocManaged(&tallies, 2 * sizeof(tally)), "tallies");
+  require(cudaMallocManaged(&wrong, sizeof(*wrong)), "a counter");
+  tallies[0] = tallies[1] = tally{0, 0};
+  *wrong                  = 0;
+
+  make_keys<<<blocks, threads>>>(keys.get(), n);
+  take_tally<<<blocks, threads>>>(keys.get(), n, &tallies[0]);
+  gpusort::stable_sort(policy, keys.get(), keys.get() + n, comp);
+  take_tally<<<blocks, threads>>>(keys.get(), n, &tallies[1]);
+  count_inversions<<<blocks, threads>>>(keys.get(), n, comp, wrong);
+  require(cudaDeviceSynchronize(), "check");
+
+  EXPECT_EQ(*wrong, 0u) << "neighbours stand the wrong way round";
+  EXPECT_EQ(tallies[0].sum, tallies[1].sum);
+  EXPECT_EQ(tallies[0].sum_of_hashes, tallies[1].sum_of_hashes);
+  require(cudaFree(tallies), "cudaFree");
+  require(cudaFree(wrong), "cudaFree");
+}
+
+template <class Key, class Policy, class Compare>
+void sort_pairs(Policy policy, std::uint64_t n, Compare comp)
+{
+  std::uint64_t const bytes =
+    n * (sizeof(Key) + sizeof(std::uint64_t))
+    + gpusort::workspace_bytes_by_key(policy, (Key*) nullptr, (Key*) nullptr + n, (std::uint64_t*) nullptr, comp);
+  if (!fits(bytes))
+  {
+    GTEST_SKIP() << needs(bytes);
+  }
+  device_memory<Key> const keys                = allocate<Key>(n);
+  device_memory<std::uint64_t> const positions = allocate<std::uint64_t>(n);
+  unsigned long long* wrong                    = nullptr;
+  require(cudaMallocManaged(&wrong, sizeof(*wrong)), "a counter");
+  *wrong = 0;
+
+  make_keys<<<blocks, threads>>>(keys.get(), n);
+  make_positions<<<blocks, threads>>>(positions.get(), n);
+  gpusort::stable_sort_by_key(policy, keys.get(), keys.get() + n, positions.get(), comp);
+  count_wrong_pairs<<<blocks, threads>>>(keys.get(), positions.get(), n, comp, wrong);
+  require(cudaDeviceSynchronize(), "check");
+
+  EXPECT_EQ(*wrong, 0u);
+  require(cudaFree(wrong), "cudaFree");
+}
+
+TEST(Large, RadixKeysOfOneByte)
+{
+  sort_keys<std::uint8_t>(gpusort::radix_sort(thrust::device), over_32_bits, thrust::less<std::uint8_t>{});
+}
+
+TEST(Large, RadixKeysOfFourBytesDownwards)
+{
+  sort_keys<std::uint32_t>(gpusort::radix_sort(thrust::device), over_32_bits, thrust::greater<std::uint32_t>{});
+}
+
+TEST(Large, RadixPairs)
+{
+  sort_pairs<std::uint8_t>(gpusort::radix_sort(thrust::device), over_32_bits, thrust::less<std::uint8_t>{});
+}
+
+TEST(Large, MergeKeysOfOneByte)
+{
+  sort_keys<std::uint8_t>(gpusort::merge_sort(thrust::device), over_32_bits, by_low_bits_downwards{});
+}
+
+TEST(Large, MergeKeysOfFourBytes)
+{
+  sort_keys<std::uint32_t>(gpusort::merge_sort(thrust::device), over_32_bits, thrust::less<std::uint32_t>{});
+}
+
+TEST(Large, MergePairs)
+{
+  sort_pairs<std::uint16_t>(gpusort::merge_sort(thrust::device), over_32_bits, by_low_bits_downwards{});
+}
+
+/// Copied by user code, so sorted by index; past 2^32 the indices have 64 bits.
+struct indexed_key
+{
+  std::uint8_t key = 0;
+
+  indexed_key() = default;
+  __host__ __device__ explicit indexed_key(std::uint64_t x)
+      : key(static_cast<std::uint8_t>(x))
+  {}
+  __host__ __device__ indexed_key(indexed_key const& other)
+      : key(other.key)
+  {}
+  __host__ __device__ indexed_key& operator=(indexed_key const& other)
+  {
+    key = other.key;
+    return *this;
+  }
+  __host__ __device__ operator std::uint8_t() const
+  {
+    return key;
+  }
+};
+
+TEST(Large, KeysThatAreSortedByIndex)
+{
+  sort_keys<indexed_key>(thrust::device, over_32_bits, by_low_bits_downwards{});
+}
+
+TEST(Large, AutomaticTakesEitherWay)
+{
+  sort_keys<std::uint16_t>(thrust::device, over_32_bits, thrust::less<std::uint16_t>{});
+  sort_keys<std::uint16_t>(thrust::device, over_32_bits, by_low_bits_downwards{});
+}
+
+} // namespace
+} // namespace gpusort::testing

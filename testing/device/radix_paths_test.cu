@@ -1,0 +1,223 @@
+// The ways through the radix sort: one block or many, digits that never vary, input that is in order or reversed.
+#include <gpusort/radix/key_order.h>
+#include <gpusort/radix/tuning.h>
+#include <gpusort/sort.h>
+#include <gpusort/workspace.h>
+
+#include <gtest/gtest.h>
+
+#include <thrust/device_vector.h>
+#include <thrust/execution_policy.h>
+#include <thrust/host_vector.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace
+{
+
+using gpusort::radix::bits_of;
+using gpusort::radix::make_key_order;
+
+/// Sorts keys alone and with their positions as values, both ways, and compares bit for bit with a stable sort by rank.
+template <class Key, class Compare>
+void check_order(std::vector<Key> const& keys)
+{
+  auto const order    = make_key_order<Key, Compare>();
+  std::size_t const n = keys.size();
+  std::vector<std::uint32_t> expected(n);
+  std::iota(expected.begin(), expected.end(), 0u);
+  std::stable_sort(expected.begin(), expected.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return order.rank_of(bits_of(keys[a])) < order.rank_of(bits_of(keys[b]));
+  });
+
+  thrust::device_vector<Key> alone(keys.begin(), keys.end());
+  gpusort::sort(gpusort::radix_sort, alone.begin(), alone.end(), Compare{});
+  thrust::device_vector<Key> with(keys.begin(), keys.end());
+  std::vector<std::uint32_t> positions(n);
+  std::iota(positions.begin(), positions.end(), 0u);
+  thrust::device_vector<std::uint32_t> values(positions.begin(), positions.end());
+  gpusort::stable_sort_by_key(gpusort::radix_sort, with.begin(), with.end(), values.begin(), Compare{});
+
+  thrust::host_vector<Key> const sorted                = alone;
+  thrust::host_vector<Key> const sorted_with           = with;
+  thrust::host_vector<std::uint32_t> const sorted_from = values;
+  std::size_t wrong = 0, wrong_with = 0, wrong_values = 0;
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    Key const& right = keys[expected[i]];
+    wrong += std::memcmp(&sorted[i], &right, sizeof(Key)) != 0;
+    wrong_with += std::memcmp(&sorted_with[i], &right, sizeof(Key)) != 0;
+    wrong_values += sorted_from[i] != expected[i];
+  }
+  EXPECT_EQ(wrong, 0u) << "keys alone";
+  EXPECT_EQ(wrong_with, 0u) << "keys with values";
+  EXPECT_EQ(wrong_values, 0u) << "values";
+}
+
+template <class Key>
+void check(std::vector<Key> const& keys)
+{
+  {
+    SCOPED_TRACE("less");
+    check_order<Key, thrust::less<Key>>(keys);
+  }
+  {
+    SCOPED_TRACE("greater");
+    check_order<Key, thrust::greater<Key>>(keys);
+  }
+}
+
+/// One block, the edges of its tile, a few tiles of a pass, and many.
+std::vector<std::size_t> sizes(std::size_t key_bytes)
+{
+  std::size_t const tile =
+    static_cast<std::size_t>(gpusort::radix::one_tile_threads * gpusort::radix::one_tile_items(key_bytes));
+  return {2, 3, 33, 511, 512, 513, 1025, tile - 1, tile, tile + 1, 3 * tile + 5, 50'021, 300'007};
+}
+
+template <class Key, class Make>
+void check_all_sizes(Make make)
+{
+  for (std::size_t const n : sizes(sizeof(Key)))
+  {
+    SCOPED_TRACE(n);
+    std::vector<Key> keys(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      keys[i] = make(i, n);
+    }
+    check(keys);
+    if (::testing::Test::HasFailure())
+    {
+      return;
+    }
+  }
+}
+
+std::uint64_t mixed(std::uint64_t i)
+{
+  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
+  return i ^ (i >> 32);
+}
+
+TEST(RadixPaths, EveryChoiceOfVaryingBytes)
+{
+  // All 16 choices of the four bytes: none, an even and an odd number of passes, gaps between them.
+  for (std::uint32_t bytes = 0; bytes < 16; ++bytes)
+  {
+    SCOPED_TRACE(bytes);
+    std::uint32_t mask = 0;
+    for (int b = 0; b < 4; ++b)
+    {
+      mask |= (bytes >> b & 1u) * (0xffu << (8 * b));
+    }
+    check_all_sizes<std::uint32_t>([=](std::size_t i, std::size_t) {
+      return (static_cast<std::uint32_t>(mixed(i)) & mask) | (0x5a5a5a5au & ~mask);
+    });
+  }
+}
+
+TEST(RadixPaths, OneVaryingBitAnywhere)
+{
+  for (int bit = 0; bit < 64; bit += 7)
+  {
+    SCOPED_TRACE(bit);
+    check_all_sizes<std::uint64_t>([=](std::size_t i, std::size_t) { return (mixed(i) & 1u) << bit; });
+  }
+}
+
+TEST(RadixPaths, SortedAndConstant)
+{
+  check_all_sizes<std::int32_t>([](std::size_t i, std::size_t n) {
+    return static_cast<std::int32_t>(i) - static_cast<std::int32_t>(n / 2);
+  });
+  check_all_sizes<std::uint64_t>([](std::size_t i, std::size_t) { return i / 7 * 0x100000001u; });
+  check_all_sizes<std::uint64_t>([](std::size_t, std::size_t) { return 0x1234567812345678u; });
+  check_all_sizes<std::uint8_t>([](std::size_t i, std::size_t n) { return static_cast<std::uint8_t>(i * 256 / n); });
+}
+
+TEST(RadixPaths, Reversed)
+{
+  check_all_sizes<std::uint32_t>([](std::size_t i, std::size_t n) { return static_cast<std::uint32_t>(n - i); });
+  check_all_sizes<double>([](std::size_t i, std::size_t n) {
+    return static_cast<double>(n) / 3 - static_cast<double>(i);
+  });
+}
+
+TEST(RadixPaths, ReversedWithEqualKeysStaysStable)
+{
+  check_all_sizes<std::uint32_t>([](std::size_t i, std::size_t n) { return static_cast<std::uint32_t>((n - i) / 3); });
+  check_all_sizes<std::uint32_t>([](std::size_t i, std::size_t n) { return i + 1 < n ? 7u : 6u; });
+}
+
+TEST(RadixPaths, ReversedZerosOfBothSigns)
+{
+  // -0 and +0 are equal, but a reversal would show.
+  check_all_sizes<float>([](std::size_t i, std::size_t n) {
+    return i < n / 3 ? 1.0f : i < n * 2 / 3 ? (i % 2 == 0 ? 0.0f : -0.0f) : -1.0f;
+  });
+}
+
+TEST(RadixPaths, AlmostSortedAndAlmostReversed)
+{
+  // One pair out of order, at each end, in the middle and across the border of two tiles of the counting.
+  std::size_t const n = 300'007;
+  for (std::size_t const at : {std::size_t{0}, n / 2, std::size_t{8191}, n - 2})
+  {
+    SCOPED_TRACE(at);
+    std::vector<std::uint32_t> keys(n);
+    std::iota(keys.begin(), keys.end(), 5u);
+    std::swap(keys[at], keys[at + 1]);
+    check(keys);
+    std::reverse(keys.begin(), keys.end());
+    check(keys);
+  }
+}
+
+TEST(RadixPaths, EveryKeyInOneBucketOfEveryDigit)
+{
+  // But for one key, which is the least, the greatest, or in between.
+  for (std::uint64_t const odd : {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{0x8070605040302010u}})
+  {
+    SCOPED_TRACE(odd);
+    check_all_sizes<std::uint64_t>([=](std::size_t i, std::size_t n) {
+      return i == n / 2 ? odd : 0x0102030405060708u;
+    });
+  }
+}
+
+TEST(RadixPaths, OneBlockTakesNoScratch)
+{
+  std::uint32_t* const none = nullptr;
+  std::size_t const tile    = static_cast<std::size_t>(gpusort::radix::one_tile_threads)
+                         * static_cast<std::size_t>(gpusort::radix::one_tile_items(sizeof(std::uint32_t)));
+  EXPECT_EQ(gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), none, none + tile), 0u);
+  EXPECT_GT(gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), none, none + tile + 1), 0u);
+}
+
+TEST(RadixPaths, RandomSizesAndEntropy)
+{
+  std::mt19937_64 random(20260101);
+  for (int round = 0; round < 60; ++round)
+  {
+    std::size_t const n      = 2 + random() % 40'000;
+    std::uint64_t const mask = random() & random() & random();
+    SCOPED_TRACE(::testing::Message() << n << " keys, mask " << mask);
+    std::vector<std::uint64_t> keys(n);
+    for (auto& key : keys)
+    {
+      key = random() & mask;
+    }
+    check(keys);
+  }
+}
+
+} // namespace

@@ -1,0 +1,140 @@
+// The queries: what an algorithm promises, which keys have a radix order, what automatic would run. Mostly at compile
+// time: this file compiling is the better part of the test.
+#include <gpusort/algorithm.h>
+#include <gtest/gtest.h>
+
+#include <cuda/std/functional>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <thrust/functional.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <type_traits>
+
+namespace gpusort::testing
+{
+namespace
+{
+
+// What each algorithm promises.
+static_assert(is_stable_v<automatic_t> && is_stable_v<hybrid_sort_t> && is_stable_v<merge_sort_t>);
+static_assert(is_stable_v<radix_sort_t> && !is_stable_v<quicksort_t>);
+static_assert(std::is_same_v<std::remove_const_t<decltype(automatic)>, automatic_t>);
+static_assert(std::is_same_v<std::remove_const_t<decltype(quicksort)>, quicksort_t>);
+static_assert(std::is_same_v<std::remove_const_t<decltype(hybrid_sort)>, hybrid_sort_t>);
+static_assert(std::is_same_v<std::remove_const_t<decltype(merge_sort)>, merge_sort_t>);
+static_assert(std::is_same_v<std::remove_const_t<decltype(radix_sort)>, radix_sort_t>);
+static_assert(std::is_empty_v<radix_sort_t> && std::is_empty_v<automatic_t>);
+
+// Which comparators read a key's bits: less and greater of three namespaces, for the type itself or void.
+template <class Key>
+constexpr bool has_all_radix_orders =
+  has_radix_order_v<Key, thrust::less<Key>>&& has_radix_order_v<Key, thrust::less<>>&&
+    has_radix_order_v<Key, thrust::greater<Key>>&& has_radix_order_v<Key, thrust::greater<>>&&
+      has_radix_order_v<Key, cuda::std::less<Key>>&& has_radix_order_v<Key, cuda::std::less<>>&&
+        has_radix_order_v<Key, cuda::std::greater<Key>>&& has_radix_order_v<Key, cuda::std::greater<>>&&
+          has_radix_order_v<Key, std::less<Key>>&& has_radix_order_v<Key, std::less<>>&&
+            has_radix_order_v<Key, std::greater<Key>>&& has_radix_order_v<Key, std::greater<>>;
+
+template <class Key>
+constexpr bool has_no_radix_order =
+  !has_radix_order_v<
+    Key,
+    thrust::less<Key>> && !has_radix_order_v<Key, cuda::std::less<>> && !has_radix_order_v<Key, std::greater<Key>>;
+
+enum plain_enum
+{
+  some
+};
+enum class byte_enum : std::uint8_t
+{
+};
+enum class wide_enum : std::int64_t
+{
+};
+struct record
+{
+  int key;
+};
+
+static_assert(has_all_radix_orders<std::uint8_t> && has_all_radix_orders<std::int8_t>);
+static_assert(has_all_radix_orders<std::uint16_t> && has_all_radix_orders<std::int16_t>);
+static_assert(has_all_radix_orders<std::uint32_t> && has_all_radix_orders<std::int32_t>);
+static_assert(has_all_radix_orders<std::uint64_t> && has_all_radix_orders<std::int64_t>);
+static_assert(has_all_radix_orders<unsigned long> && has_all_radix_orders<unsigned long long>);
+static_assert(has_all_radix_orders<long> && has_all_radix_orders<long long>);
+static_assert(has_all_radix_orders<__int128> && has_all_radix_orders<unsigned __int128>);
+static_assert(has_all_radix_orders<bool> && has_all_radix_orders<char> && has_all_radix_orders<wchar_t>);
+static_assert(has_all_radix_orders<char16_t> && has_all_radix_orders<char32_t>);
+static_assert(has_all_radix_orders<float> && has_all_radix_orders<double>);
+static_assert(has_all_radix_orders<__half> && has_all_radix_orders<__nv_bfloat16>);
+static_assert(has_all_radix_orders<plain_enum> && has_all_radix_orders<byte_enum> && has_all_radix_orders<wide_enum>);
+static_assert(has_no_radix_order<record> && has_no_radix_order<std::string> && has_no_radix_order<int*>);
+static_assert(has_no_radix_order<long double>);
+
+// Comparators that are not those.
+struct derived_less : std::less<int>
+{};
+static_assert(!has_radix_order_v<int, thrust::less<float>> && !has_radix_order_v<int, thrust::greater<unsigned>>);
+static_assert(!has_radix_order_v<int, std::less_equal<int>> && !has_radix_order_v<int, thrust::less_equal<int>>);
+static_assert(!has_radix_order_v<int, derived_less> && !has_radix_order_v<int, bool (*)(int, int)>);
+
+// What can be sorted how, and what automatic takes.
+template <class Key, class Compare>
+constexpr bool everything_but_radix = supports_v<automatic_t, Key, Compare>&& supports_v<quicksort_t, Key, Compare>&&
+  supports_v<hybrid_sort_t, Key, Compare>&& supports_v<merge_sort_t, Key, Compare>;
+
+static_assert(everything_but_radix<int, std::less<>> && supports_v<radix_sort_t, int, std::less<>>);
+static_assert(everything_but_radix<record, derived_less> && !supports_v<radix_sort_t, record, derived_less>);
+static_assert(!supports_v<radix_sort_t, int, thrust::greater<float>>);
+static_assert(std::is_same_v<selected_t<int, thrust::less<int>>, radix_sort_t>);
+static_assert(std::is_same_v<selected_t<__half, std::greater<>>, radix_sort_t>);
+static_assert(std::is_same_v<selected_t<int, thrust::greater<float>>, merge_sort_t>);
+static_assert(std::is_same_v<selected_t<record, std::less<>>, merge_sort_t>);
+
+/// The order of two keys, as radix sort sees it.
+template <class Key, class Compare>
+bool goes_before(Key a, Key b)
+{
+  auto const order = radix::make_key_order<Key, Compare>();
+  return order.rank_of(radix::bits_of(a)) < order.rank_of(radix::bits_of(b));
+}
+
+TEST(RadixOrder, IsTheOrderOfTheKeys)
+{
+  for (int a = -128; a < 128; ++a)
+  {
+    for (int b = -128; b < 128; ++b)
+    {
+      auto const x = static_cast<std::int8_t>(a), y = static_cast<std::int8_t>(b);
+      ASSERT_EQ((goes_before<std::int8_t, std::less<>>(x, y)), a < b);
+      ASSERT_EQ((goes_before<std::int8_t, thrust::greater<std::int8_t>>(x, y)), a > b);
+      auto const u = static_cast<std::uint8_t>(a), v = static_cast<std::uint8_t>(b);
+      ASSERT_EQ((goes_before<byte_enum, std::less<>>(byte_enum{u}, byte_enum{v})), u < v);
+      auto const s = static_cast<__int128>(a) << 100, t = static_cast<__int128>(b) << 100;
+      ASSERT_EQ((goes_before<__int128, std::greater<>>(s, t)), a > b);
+      auto const f = static_cast<float>(a), g = static_cast<float>(b);
+      ASSERT_EQ((goes_before<float, thrust::less<>>(f, g)), f < g);
+      ASSERT_EQ((goes_before<double, std::greater<double>>(f, g)), f > g);
+    }
+  }
+}
+
+TEST(RadixOrder, HoldsBothZerosEqualAndPutsNansAtTheEnds)
+{
+  EXPECT_FALSE((goes_before<float, std::less<>>(-0.0f, 0.0f)));
+  EXPECT_FALSE((goes_before<float, std::less<>>(0.0f, -0.0f)));
+  EXPECT_FALSE((goes_before<double, std::greater<>>(-0.0, 0.0)));
+  EXPECT_FALSE((goes_before<double, std::greater<>>(0.0, -0.0)));
+  float const infinity = __builtin_inff(), nan = __builtin_nanf("");
+  EXPECT_TRUE((goes_before<float, std::less<>>(infinity, nan)));
+  EXPECT_TRUE((goes_before<float, std::less<>>(-nan, -infinity)));
+  EXPECT_TRUE((goes_before<float, std::less<>>(-infinity, -3.4e38f)));
+  EXPECT_TRUE((goes_before<float, std::greater<>>(nan, infinity)));
+}
+
+} // namespace
+} // namespace gpusort::testing

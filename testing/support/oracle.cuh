@@ -1,0 +1,198 @@
+// What a sort has to give: by the C++ library on the host, and by Thrust on the device.
+#pragma once
+
+#include <testing/support/device_memory.cuh>
+#include <testing/support/types.cuh>
+
+#include <gpusort/sort.h>
+
+#include <thrust/execution_policy.h>
+#include <thrust/iterator/zip_iterator.h>
+#include <thrust/sort.h>
+#include <thrust/tuple.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace gpusort::testing
+{
+
+// Values of one kind: made, loaded beside the keys, compared. The three kinds have the same members.
+template <class Value>
+class values
+{
+public:
+  class on_host
+  {
+  public:
+    explicit on_host(std::size_t n)
+        : array(n)
+    {
+      for (std::size_t i = 0; i < n; ++i)
+      {
+        array[i] = value_at<Value>(i);
+      }
+    }
+    Value* begin()
+    {
+      return array.data();
+    }
+    host_array<Value> array;
+  };
+
+  explicit values(std::size_t capacity)
+      : array_(capacity)
+  {}
+  Value* load(on_host const& from, std::size_t offset)
+  {
+    return array_.load(from.array, offset);
+  }
+  ::testing::AssertionResult hold(on_host const& expected) const
+  {
+    return array_.holds(expected.array);
+  }
+
+private:
+  guarded_array<Value> array_;
+};
+
+template <>
+class values<no_value>
+{
+public:
+  struct on_host
+  {
+    explicit on_host(std::size_t)
+    {}
+  };
+  explicit values(std::size_t)
+  {}
+  void load(on_host const&, std::size_t)
+  {}
+  ::testing::AssertionResult hold(on_host const&) const
+  {
+    return ::testing::AssertionSuccess();
+  }
+};
+
+template <>
+class values<zip_of_two>
+{
+  using first_values  = values<std::uint32_t>;
+  using second_values = values<std::uint64_t>;
+
+public:
+  class on_host
+  {
+  public:
+    explicit on_host(std::size_t n)
+        : first(n)
+        , second(n)
+    {}
+    auto begin()
+    {
+      return thrust::make_zip_iterator(thrust::make_tuple(first.begin(), second.begin()));
+    }
+    first_values::on_host first;
+    second_values::on_host second;
+  };
+
+  explicit values(std::size_t capacity)
+      : first_(capacity)
+      , second_(capacity)
+  {}
+  auto load(on_host const& from, std::size_t offset)
+  {
+    return thrust::make_zip_iterator(
+      thrust::make_tuple(first_.load(from.first, offset), second_.load(from.second, offset)));
+  }
+  ::testing::AssertionResult hold(on_host const& expected) const
+  {
+    ::testing::AssertionResult const first = first_.hold(expected.first);
+    return first ? second_.hold(expected.second) : first;
+  }
+
+private:
+  first_values first_;
+  second_values second_;
+};
+
+/// A range of keys with values, and what it is when sorted.
+template <class Key, class Value>
+struct expectation
+{
+  using host_values = typename values<Value>::on_host;
+
+  host_array<Key> keys;
+  host_values attached;
+  host_array<Key> sorted_keys;
+  host_values sorted_attached;
+
+  /// Sorts `input` with the oracle.
+  template <class Compare>
+  expectation(host_array<Key> input, Compare comp)
+      : keys(std::move(input))
+      , attached(keys.size())
+      , sorted_keys(keys)
+      , sorted_attached(keys.size())
+  {
+    if constexpr (std::is_same_v<Value, no_value>)
+    {
+      gpusort::stable_sort(gpusort::automatic(thrust::host), sorted_keys.begin(), sorted_keys.end(), comp);
+    }
+    else
+    {
+      gpusort::stable_sort_by_key(
+        gpusort::automatic(thrust::host), sorted_keys.begin(), sorted_keys.end(), sorted_attached.begin(), comp);
+    }
+  }
+};
+
+/// Room on the device for the expectations of one type.
+template <class Key, class Value>
+class device_range
+{
+public:
+  explicit device_range(std::size_t capacity)
+      : keys_(capacity)
+      , attached_(capacity)
+  {}
+
+  /// Loads the input, calls sort_keys(first, last) or sort_pairs(first, last, values), and compares everything.
+  template <class SortKeys, class SortPairs>
+  ::testing::AssertionResult
+  matches(expectation<Key, Value> const& e, std::size_t offset, SortKeys sort_keys, SortPairs sort_pairs)
+  {
+    Key* const first = keys_.load(e.keys, offset);
+    if constexpr (std::is_same_v<Value, no_value>)
+    {
+      sort_keys(first, first + e.keys.size());
+    }
+    else
+    {
+      sort_pairs(first, first + e.keys.size(), attached_.load(e.attached, offset));
+    }
+    ::testing::AssertionResult const keys = keys_.holds(e.sorted_keys);
+    return keys ? attached_.hold(e.sorted_attached) : keys;
+  }
+
+  /// Thrust's stable sort of the input gives what the oracle gives.
+  template <class Compare>
+  ::testing::AssertionResult matches_thrust(expectation<Key, Value> const& e, std::size_t offset, Compare comp)
+  {
+    return matches(
+      e,
+      offset,
+      [&](auto first, auto last) { thrust::stable_sort(thrust::device, first, last, comp); },
+      [&](auto first, auto last, auto attached) {
+        thrust::stable_sort_by_key(thrust::device, first, last, attached, comp);
+      });
+  }
+
+private:
+  guarded_array<Key> keys_;
+  values<Value> attached_;
+};
+
+} // namespace gpusort::testing
