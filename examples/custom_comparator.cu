@@ -37,9 +37,8 @@ bool sorts(thrust::host_vector<particle> const& input)
   bool const first                  = std::is_sorted(out.begin(), out.end(), by_cell_and_mass{});
 
   // A lambda does as well; stable_sort keeps the order by mass among particles that are now equivalent.
-  auto const by_cell_parity = [] __host__ __device__(particle const& a, particle const& b) {
-    return a.cell % 2 < b.cell % 2;
-  };
+  auto const by_cell_parity = []
+    __host__ __device__(particle const& a, particle const& b) { return a.cell % 2 < b.cell % 2; };
   gpusort::stable_sort(particles.begin(), particles.end(), by_cell_parity);
   out               = particles;
   auto const parity = [](particle const& a, particle const& b) { return a.cell % 2 < b.cell % 2; };

@@ -66,7 +66,7 @@ std::size_t workspace_bytes(KeyIterator first, KeyIterator last)
     using algorithm = device_algorithm_t<Algorithm, value_of_t<KeyIterator>, Compare>;
     return n < 2 ? 0
                  : device_scratch_bytes<algorithm, KeyIterator, ValueIterator, device_compare_t<Compare>>(
-                   static_cast<std::size_t>(n));
+                     static_cast<std::size_t>(n));
   }
 #endif
   (void) n;

@@ -63,8 +63,7 @@ public:
       Value* const values = reinterpret_cast<Value*>(shared.values);
       copy(values_in, values, size);
       __syncthreads();
-      move_tile<Threads, Items>(
-        size, [&](int place) { return values[shared.origin[place]]; }, values_out);
+      move_tile<Threads, Items>(size, [&](int place) { return values[shared.origin[place]]; }, values_out);
     }
   }
 
@@ -185,8 +184,7 @@ private:
   template <class T>
   __device__ static void copy(T const* from, T* to, int size)
   {
-    move_tile<Threads, Items>(
-      size, [=](int place) { return from[place]; }, to);
+    move_tile<Threads, Items>(size, [=](int place) { return from[place]; }, to);
   }
 };
 

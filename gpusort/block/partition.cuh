@@ -31,6 +31,7 @@ struct partition_work
   std::uint32_t* status; // look_back words: tiles x buckets
   std::uint32_t* ticket; // zero before the launch
   int epoch; // of the look_back words
+  int tile; // elements of a tile: a multiple of the block's threads, up to partition::tile
 };
 
 /// Stands for the value array of a partition of keys alone.
@@ -46,7 +47,8 @@ template <int N>
 struct registers<no_values, N>
 {};
 
-/// One block's part of a partition: `Threads` threads take tiles of `Threads` x `Items` elements. `Classifier` maps a key
+/// One block's part of a partition: `Threads` threads take tiles of up to `Threads` x `Items` elements; full tiles are
+/// faster, smaller ones give a small input to more blocks. `Classifier` maps a key
 /// to a bucket below `Buckets`: `unsigned operator()(Key) const`.
 template <class Key, class Value, class Classifier, int Buckets, int Threads, int Items>
 class partition
@@ -93,10 +95,10 @@ public:
     at.segment             = segment_of(work, at.number);
     segment const& segment = work.segments[at.segment];
     at.first_of_segment    = segment.first_tile;
-    auto const offset      = static_cast<std::uint64_t>(at.number - segment.first_tile) * tile;
+    auto const offset      = static_cast<std::uint64_t>(at.number - segment.first_tile) * work.tile;
     at.begin               = segment.begin + offset;
-    at.is_last             = segment.size - offset <= tile;
-    at.size                = at.is_last ? static_cast<int>(segment.size - offset) : tile;
+    at.is_last             = segment.size - offset <= static_cast<std::uint64_t>(work.tile);
+    at.size                = at.is_last ? static_cast<int>(segment.size - offset) : work.tile;
 
     if (at.size == tile)
     {
@@ -119,7 +121,7 @@ private:
     bool is_last; // of its segment
   };
 
-  /// `Full`: the tile has no places past the end of its segment.
+  /// `Full`: the tile has all its places in use.
   template <bool Full>
   __device__ static void
   move(shared_storage& shared,

@@ -270,9 +270,8 @@ constexpr bool is_answered_elsewhere()
     if constexpr (sizeof...(Args) == (Function::by_key ? 3 : 2))
     {
       using compare = default_compare_t<std::tuple_element_t<0, std::tuple<Args...>>>;
-      return Function::template overloaded<Policy,
-                                           Args...,
-                                           compare> || stable_form::template overloaded<Policy, Args..., compare>;
+      return Function::template overloaded<Policy, Args..., compare>
+          || stable_form::template overloaded<Policy, Args..., compare>;
     }
     return stable_form::template overloaded<Policy, Args...>;
   }

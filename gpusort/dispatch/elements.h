@@ -76,11 +76,11 @@ struct is_bitwise_movable<::cuda::std::pair<T, U>>
 /// The size is where an index of 4 bytes plus one gather begins to move fewer bytes than the sort itself would.
 template <class T>
 inline constexpr bool sorts_directly_v =
-  is_bitwise_movable<T>::value&& std::is_default_constructible_v<T> && sizeof(T) <= 64 && alignof(T) <= 16;
+  is_bitwise_movable<T>::value && std::is_default_constructible_v<T> && sizeof(T) <= 64 && alignof(T) <= 16;
 
 /// The same for values, which radix moves once a digit.
 template <class T>
 inline constexpr bool moves_directly_v =
-  is_bitwise_movable<T>::value&& std::is_default_constructible_v<T> && sizeof(T) <= 16 && alignof(T) <= 16;
+  is_bitwise_movable<T>::value && std::is_default_constructible_v<T> && sizeof(T) <= 16 && alignof(T) <= 16;
 
 } // namespace gpusort::dispatch

@@ -205,8 +205,7 @@ __global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, 
   std::size_t const b_begin = pair.begin + pair.a_size + b_from;
   auto place_in = [&](int place) { return place < a_count ? a_begin + place : b_begin + (place - a_count); };
 
-  block::move_tile<threads, items>(
-    size, [&](int place) { return keys_in[place_in(place)]; }, keys);
+  block::move_tile<threads, items>(size, [&](int place) { return keys_in[place_in(place)]; }, keys);
   __syncthreads();
 
   int const diagonal = thread * items < size ? thread * items : size;
@@ -218,8 +217,7 @@ __global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, 
     checks[pass] = 1;
   }
   __syncthreads();
-  block::move_tile<threads, items>(
-    size, [&](int place) { return keys[place]; }, keys_out + tile_begin);
+  block::move_tile<threads, items>(size, [&](int place) { return keys[place]; }, keys_out + tile_begin);
 
   if constexpr (with_values)
   {
@@ -244,8 +242,7 @@ __global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, 
       }
     }
     __syncthreads();
-    block::move_tile<threads, items>(
-      size, [&](int place) { return values[place]; }, values_out + tile_begin);
+    block::move_tile<threads, items>(size, [&](int place) { return values[place]; }, values_out + tile_begin);
   }
 }
 

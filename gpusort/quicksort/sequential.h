@@ -183,13 +183,14 @@ __host__ __device__ void sequential_sort(Policy&, Iterator first, Iterator last,
 {
   runtime::element_order<KeyOf, Compare> less{key_of, comp};
   std::ptrdiff_t const n = last - first;
-
-  segment stack[stack_size];
-  int waiting = 0;
-  if (n > 1)
+  if (n <= short_length)
   {
-    stack[waiting++] = {0, n, 2 * floor_log2(n)};
+    runtime::insertion_sort(first, last, less);
+    return;
   }
+  segment stack[stack_size];
+  int waiting      = 0;
+  stack[waiting++] = {0, n, 2 * floor_log2(n)};
   while (waiting > 0)
   {
     segment const s      = stack[--waiting];

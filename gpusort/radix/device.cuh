@@ -53,21 +53,23 @@ struct device
     static constexpr std::size_t launch_elements = block::look_back::max_count / partition::tile * partition::tile;
 
     bool one_tile; // no scratch, no other member means anything
+    int tile                 = 0; // elements of a tile
     std::size_t launches     = 0; // a digit
     std::size_t status_words = 0;
     std::size_t keys = 0, values = 0, bins = 0, found = 0, tickets = 0, next_bins = 0, status = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
-        : one_tile(n <= tile_sort<bits, is_float, carried>::tile)
+        : one_tile(n <= tile_sort<bits, carried, false>::tile)
     {
       if (one_tile)
       {
         return;
       }
       std::size_t const elements = n < launch_elements ? n : launch_elements;
-      launches                   = runtime::blocks_for(n, launch_elements);
-      status_words               = runtime::blocks_for(elements, partition::tile) * radix_size;
+      tile         = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
+      launches     = runtime::blocks_for(n, launch_elements);
+      status_words = runtime::blocks_for(elements, tile) * radix_size;
 
       keys   = layout.add(n, sizeof(bits));
       values = with_values ? layout.add(n, sizeof(carried)) : 0;
@@ -100,14 +102,12 @@ struct device
     auto const order = make_key_order<Key, Compare>();
     if (plan.one_tile)
     {
-      using sorter = tile_sort<bits, is_float, carried>;
-      runtime::launch(sort_one_tile<bits, is_float, carried>,
-                      {1, sorter::threads, sizeof(typename sorter::shared_storage)},
-                      stream,
-                      reinterpret_cast<bits*>(keys),
-                      reinterpret_cast<carried*>(values),
-                      static_cast<int>(n),
-                      order);
+      constexpr bool small = true;
+      n <= tile_sort<bits, carried, small>::tile
+        ? sort_in_one_block<is_float, small>(
+            stream, order, reinterpret_cast<bits*>(keys), reinterpret_cast<carried*>(values), n)
+        : sort_in_one_block<is_float, !small>(
+            stream, order, reinterpret_cast<bits*>(keys), reinterpret_cast<carried*>(values), n);
       return;
     }
 
@@ -123,10 +123,11 @@ struct device
 
     runtime::check(cudaMemsetAsync(bins, 0, plan.next_bins - plan.bins, stream), "gpusort: radix_sort: clear counters");
 
+    int const rows        = rows_for(n, histogram_threads, histogram_items(sizeof(bits)));
     int const copies_log2 = histogram_copies_log2(digits);
     runtime::launch(
       count_digits<bits, is_float>,
-      {histogram_blocks(n),
+      {resident_blocks(n, histogram_threads * rows),
        histogram_threads,
        (std::size_t{digits} * radix_size * sizeof(std::uint32_t)) << copies_log2},
       stream,
@@ -134,6 +135,7 @@ struct device
       n,
       order,
       plan_type::with_values,
+      rows,
       copies_log2,
       bins,
       found,
@@ -154,6 +156,7 @@ struct device
         work.bucket_next   = part + 1 < plan.launches ? next + (part + 1) % 2 * radix_size : nullptr;
         work.status        = status;
         work.ticket        = tickets + launch;
+        work.tile          = plan.tile;
         if (plan.launches > 1 && launch > 0)
         {
           runtime::check(cudaMemsetAsync(status, 0, plan.status_words * sizeof(std::uint32_t), stream),
@@ -161,7 +164,7 @@ struct device
         }
         runtime::launch(
           scatter_digits<bits, is_float, carried>,
-          {runtime::blocks_for(size, partition::tile), partition::threads, sizeof(typename partition::shared_storage)},
+          {runtime::blocks_for(size, plan.tile), partition::threads, sizeof(typename partition::shared_storage)},
           stream,
           digit_of<bits, is_float>{order, d},
           static_cast<findings const*>(found),
@@ -171,21 +174,38 @@ struct device
           at);
       }
     }
-    std::size_t const blocks = histogram_blocks(n);
-    runtime::launch(
-      bring_home<bits, carried>, {blocks, histogram_threads}, stream, static_cast<findings const*>(found), n, at);
+    runtime::launch(bring_home<bits, carried>,
+                    {resident_blocks(n, home_threads * moved_at_once), home_threads},
+                    stream,
+                    static_cast<findings const*>(found),
+                    n,
+                    at);
   }
 
 private:
-  /// Enough blocks to fill the device, no more than there is work for.
-  static std::size_t histogram_blocks(std::size_t n)
+  template <bool IsFloat, bool Small, class Bits, class Value>
+  static void sort_in_one_block(
+    cudaStream_t stream, key_order<Bits, IsFloat> const& order, Bits* keys, Value* values, std::size_t n)
+  {
+    using sorter = tile_sort<Bits, Value, Small>;
+    runtime::launch(sort_one_tile<Bits, IsFloat, Value, Small>,
+                    {1, sorter::threads, sizeof(typename sorter::shared_storage)},
+                    stream,
+                    keys,
+                    values,
+                    static_cast<int>(n),
+                    order);
+  }
+
+  /// Blocks for a kernel whose blocks go on until nothing is left: enough to fill the device, no more than there is work.
+  static std::size_t resident_blocks(std::size_t n, std::size_t per_block)
   {
     int device = 0, processors = 0;
     runtime::check(cudaGetDevice(&device), "gpusort: current device");
     runtime::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
                    "gpusort: processor count");
     std::size_t const full = static_cast<std::size_t>(processors) * histogram_blocks_per_sm;
-    std::size_t const work = runtime::blocks_for(n, histogram_threads * histogram_items(1));
+    std::size_t const work = runtime::blocks_for(n, per_block);
     return work < full ? work : full;
   }
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpusort/block/partition.cuh>
+#include <gpusort/block/tile.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
@@ -52,9 +53,41 @@ __device__ void plan_passes(findings& found, bool const (&varies)[Digits], bool 
   found.passes   = reversed ? 1 : passes;
 }
 
+/// f of the 32-bit words of a value, put together again. f is a function of all lanes of a warp.
+template <class Bits, class F>
+__device__ Bits by_words(Bits value, F f)
+{
+  Bits result{};
+#pragma unroll
+  for (int shift = 0; shift < static_cast<int>(sizeof(Bits)) * 8; shift += 32)
+  {
+    result |= static_cast<Bits>(static_cast<Bits>(f(static_cast<std::uint32_t>(value >> shift))) << shift);
+  }
+  return result;
+}
+
+template <class Bits>
+__device__ Bits from_next_lane(Bits value)
+{
+  return by_words(value, [](std::uint32_t word) { return __shfl_down_sync(~0u, word, 1); });
+}
+
+template <class Bits>
+__device__ Bits from_first_lane(Bits value)
+{
+  return by_words(value, [](std::uint32_t word) { return __shfl_sync(~0u, word, 0); });
+}
+
+template <class Bits>
+__device__ Bits or_of_warp(Bits value)
+{
+  return by_words(value, [](std::uint32_t word) { return __reduce_or_sync(~0u, word); });
+}
+
 /// Reads the keys once: counts every digit, turns the counts into where each digit's keys begin in the output, and finds
 /// out whether the keys are in order or reversed and which digits never vary.
-/// Grid: any. Block: histogram_threads. Shared: (digits x radix_size << copies_log2) words.
+/// Grid: any. Block: histogram_threads. Shared: (digits x radix_size << copies_log2) words. A thread reads `rows` keys at
+/// once, up to histogram_items.
 /// Before: bins, neighbours and finished_blocks are zero. After: bins[d x radix_size + b] is the number of keys whose
 /// digit d is below b; the `status_words` words of `status` are zero; `found` is complete.
 template <class Bits, bool IsFloat>
@@ -63,6 +96,7 @@ __global__ void __launch_bounds__(histogram_threads, histogram_blocks_per_sm)
                std::size_t n,
                key_order<Bits, IsFloat> order,
                bool with_values,
+               int rows,
                int copies_log2,
                std::uint64_t* bins,
                findings* found,
@@ -72,7 +106,6 @@ __global__ void __launch_bounds__(histogram_threads, histogram_blocks_per_sm)
   constexpr int digits = key_order<Bits, IsFloat>::digits;
   constexpr int words  = digits * radix_size;
   constexpr int items  = histogram_items(sizeof(Bits));
-  constexpr int tile   = histogram_threads * items;
 
   extern __shared__ std::uint32_t counts[]; // [digits][radix_size][copies]
   __shared__ bool is_last_block;
@@ -93,8 +126,7 @@ __global__ void __launch_bounds__(histogram_threads, histogram_blocks_per_sm)
 
   // A block meets fewer than 2^32 keys: memory for more does not exist.
   int const copy = static_cast<int>(threadIdx.x) & ((1 << copies_log2) - 1);
-  auto count     = [&](Bits key) {
-    Bits const rank = order.rank_of(key);
+  auto count     = [&](Bits rank) {
 #pragma unroll
     for (int d = 0; d < digits; ++d)
     {
@@ -102,49 +134,71 @@ __global__ void __launch_bounds__(histogram_threads, histogram_blocks_per_sm)
       atomicAdd(&counts[((d * radix_size + digit) << copies_log2) + copy], 1u);
     }
   };
-  // A warp stops looking at neighbours once it has met both directions: on most inputs, at once.
-  std::uint32_t seen = 0;
-  auto compare       = [&](Bits key, std::size_t place) {
-    if (place + 1 < n)
+  // The same for a whole warp. In order, neighbours share their upper digits, and single counts would queue at one word.
+  auto count_together = [&](Bits rank) {
+    Bits const apart = or_of_warp(static_cast<Bits>(rank ^ from_first_lane(rank)));
+#pragma unroll
+    for (int d = 0; d < digits; ++d)
     {
-      Bits const rank = order.rank_of(key);
-      Bits const next = order.rank_of(keys[place + 1]);
-      seen |= rank < next ? in_order : next < rank ? descent : alike;
+      unsigned const digit = static_cast<unsigned>(rank >> (d * digit_bits)) & (radix_size - 1);
+      bool const together  = (static_cast<unsigned>(apart >> (d * digit_bits)) & (radix_size - 1)) == 0;
+      if (!together || threadIdx.x % 32 == 0)
+      {
+        atomicAdd(&counts[((d * radix_size + digit) << copies_log2) + copy], together ? 32u : 1u);
+      }
     }
   };
-  for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * tile; begin < n;
-       begin += static_cast<std::size_t>(gridDim.x) * tile)
+  std::size_t const chunk = static_cast<std::size_t>(rows) * histogram_threads;
+  std::uint32_t seen      = 0;
+  for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * chunk; begin < n;
+       begin += static_cast<std::size_t>(gridDim.x) * chunk)
   {
-    bool const looking = (seen & no_longer) != no_longer;
-    if (n - begin >= tile)
+    // The thread's i-th key is number i x histogram_threads + thread of the chunk.
+    std::size_t const own = begin + threadIdx.x;
+    bool const full       = rows == items && n - begin >= chunk;
+    auto holds            = [&](int i) { return full || (i < rows && own + i * histogram_threads < n); };
+
+    Bits ranks[items];
+#pragma unroll
+    for (int i = 0; i < items; ++i)
     {
-      Bits batch[items];
-#pragma unroll
-      for (int i = 0; i < items; ++i)
-      {
-        batch[i] = keys[begin + i * histogram_threads + threadIdx.x];
-      }
-      if (looking)
-      {
-#pragma unroll
-        for (int i = 0; i < items; ++i)
-        {
-          compare(batch[i], begin + i * histogram_threads + threadIdx.x);
-        }
-        seen = __reduce_or_sync(~0u, seen);
-      }
-#pragma unroll
-      for (int i = 0; i < items; ++i)
-      {
-        count(batch[i]);
-      }
+      ranks[i] = holds(i) ? keys[own + i * histogram_threads] : Bits{};
     }
-    else
+#pragma unroll
+    for (int i = 0; i < items; ++i)
     {
-      for (std::size_t i = begin + threadIdx.x; i < n; i += histogram_threads)
+      ranks[i] = order.rank_of(ranks[i]);
+    }
+    // A warp stops looking at neighbours once it has met both directions: on most inputs, at once.
+    if ((seen & no_longer) != no_longer)
+    {
+#pragma unroll
+      for (int i = 0; i < items; ++i)
       {
-        compare(keys[i], i);
-        count(keys[i]);
+        std::size_t const next_place = own + i * histogram_threads + 1;
+        Bits next                    = from_next_lane(ranks[i]);
+        if (holds(i) && next_place < n)
+        {
+          if (threadIdx.x % 32 == 31)
+          {
+            next = order.rank_of(keys[next_place]);
+          }
+          seen |= ranks[i] < next ? in_order : next < ranks[i] ? descent : alike;
+        }
+      }
+      seen = __reduce_or_sync(~0u, seen);
+    }
+    bool const in_runs = full && (seen & no_longer) != no_longer;
+#pragma unroll
+    for (int i = 0; i < items; ++i)
+    {
+      if (in_runs)
+      {
+        count_together(ranks[i]);
+      }
+      else if (holds(i))
+      {
+        count(ranks[i]);
       }
     }
   }
@@ -261,21 +315,20 @@ struct buffers
   Value* values[2];
 };
 
-/// Writes the tile's part of the reversed input, that of a block of scatter_digits. Equal keys, if there are any, cannot be
-/// told apart.
-template <class Bits, class Value>
-__device__ void reverse_tile(buffers<Bits, Value> const& at, block::segment const& part, std::size_t n, int tile)
+/// Writes this block's part of the reversed input. Equal keys, if there are any, cannot be told apart.
+template <int Threads, class Bits, class Value>
+__device__ void reverse_part(buffers<Bits, Value> const& at, std::size_t begin, std::size_t end, std::size_t n)
 {
-  std::size_t const begin = part.begin + static_cast<std::size_t>(blockIdx.x) * tile;
-  std::size_t const left  = part.begin + part.size - begin;
-  std::size_t const end   = begin + (left < static_cast<std::size_t>(tile) ? left : tile);
-#pragma unroll 4
-  for (std::size_t i = begin + threadIdx.x; i < end; i += blockDim.x)
+  for (; begin < end; begin += Threads * moved_at_once)
   {
-    at.keys[1][i] = at.keys[0][n - 1 - i];
+    int const size = end - begin < Threads * moved_at_once ? static_cast<int>(end - begin) : Threads * moved_at_once;
+    std::size_t const last = n - 1 - begin;
+    block::move_tile<Threads, moved_at_once>(
+      size, [&](int place) { return at.keys[0][last - place]; }, at.keys[1] + begin);
     if constexpr (!std::is_same_v<Value, block::no_values>)
     {
-      at.values[1][i] = at.values[0][n - 1 - i];
+      block::move_tile<Threads, moved_at_once>(
+        size, [&](int place) { return at.values[0][last - place]; }, at.values[1] + begin);
     }
   }
 }
@@ -302,7 +355,9 @@ __global__ void __launch_bounds__(shape_of<Bits, Value>().threads, shape_of<Bits
   {
     if (digit.d == 0 && found->reversed != 0)
     {
-      reverse_tile(at, part, n, partition::tile);
+      std::size_t const begin = part.begin + static_cast<std::size_t>(blockIdx.x) * work.tile;
+      std::size_t const end   = part.begin + part.size;
+      reverse_part<partition::threads>(at, begin, end - begin < work.tile ? end : begin + work.tile, n);
     }
     return;
   }
@@ -321,32 +376,37 @@ __global__ void __launch_bounds__(shape_of<Bits, Value>().threads, shape_of<Bits
 }
 
 /// After the last pass: brings keys and values back to the caller's arrays if they are not there.
-/// Grid, block: any.
+/// Grid: any. Block: home_threads.
 template <class Bits, class Value>
-__global__ void bring_home(findings const* found, std::size_t n, buffers<Bits, Value> at)
+__global__ void __launch_bounds__(home_threads)
+  bring_home(findings const* found, std::size_t n, buffers<Bits, Value> at)
 {
   runtime::wait_for_previous_kernel();
   if (found->passes % 2 == 0)
   {
     return;
   }
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
-       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+  constexpr int tile = home_threads * moved_at_once;
+  for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * tile; begin < n;
+       begin += static_cast<std::size_t>(gridDim.x) * tile)
   {
-    at.keys[0][i] = at.keys[1][i];
+    int const size = n - begin < tile ? static_cast<int>(n - begin) : tile;
+    block::move_tile<home_threads, moved_at_once>(
+      size, [&](int place) { return at.keys[1][begin + place]; }, at.keys[0] + begin);
     if constexpr (!std::is_same_v<Value, block::no_values>)
     {
-      at.values[0][i] = at.values[1][i];
+      block::move_tile<home_threads, moved_at_once>(
+        size, [&](int place) { return at.values[1][begin + place]; }, at.values[0] + begin);
     }
   }
 }
 
 /// Sorts an input that fits one block, digit by digit in shared memory; digits that never vary cost nothing.
-template <class Bits, bool IsFloat, class Value>
+template <class Bits, class Value, bool Small>
 struct tile_sort
 {
-  static constexpr int threads      = one_tile_threads;
-  static constexpr int items        = one_tile_items(sizeof(Bits));
+  static constexpr int threads      = one_tile_shape_for(sizeof(Bits), Small).threads;
+  static constexpr int items        = one_tile_shape_for(sizeof(Bits), Small).items;
   static constexpr int tile         = threads * items;
   static constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
 
@@ -367,11 +427,11 @@ struct tile_sort
 };
 
 /// Grid: one block. Block: tile_sort's threads. Shared: its storage. n is at most its tile.
-template <class Bits, bool IsFloat, class Value>
-__global__ void __launch_bounds__(one_tile_threads)
+template <class Bits, bool IsFloat, class Value, bool Small>
+__global__ void __launch_bounds__(one_tile_shape_for(sizeof(Bits), Small).threads)
   sort_one_tile(Bits* keys, Value* values, int n, key_order<Bits, IsFloat> order)
 {
-  using sorter        = tile_sort<Bits, IsFloat, Value>;
+  using sorter        = tile_sort<Bits, Value, Small>;
   constexpr int items = sorter::items;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
@@ -396,14 +456,10 @@ __global__ void __launch_bounds__(one_tile_threads)
     varying |= rank.holds(i) ? static_cast<Bits>(order.rank_of(held[i]) ^ first) : Bits{0};
   }
   __syncthreads();
-#pragma unroll
-  for (int w = 0; w < words; ++w)
+  varying = or_of_warp(varying);
+  if (threadIdx.x % 32 < words)
   {
-    std::uint32_t const word = __reduce_or_sync(~0u, static_cast<std::uint32_t>(varying >> (w * 32)));
-    if (threadIdx.x % 32 == 0 && word != 0)
-    {
-      atomicOr(&shared.varying[w], word);
-    }
+    atomicOr(&shared.varying[threadIdx.x % 32], static_cast<std::uint32_t>(varying >> (threadIdx.x % 32 * 32)));
   }
   __syncthreads();
 

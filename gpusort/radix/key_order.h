@@ -33,10 +33,8 @@ __host__ __device__ constexpr key_kind kind_of()
   {
     return kind_of<std::underlying_type_t<Key>>();
   }
-  else if constexpr (
-    std::is_same_v<
-      Key,
-      float> || std::is_same_v<Key, double> || std::is_same_v<Key, __half> || std::is_same_v<Key, __nv_bfloat16>)
+  else if constexpr (std::is_same_v<Key, float> || std::is_same_v<Key, double> || std::is_same_v<Key, __half>
+                     || std::is_same_v<Key, __nv_bfloat16>)
   {
     return key_kind::floating_point;
   }
@@ -60,21 +58,19 @@ __host__ __device__ constexpr key_kind kind_of()
 
 template <class Compare, class Key>
 inline constexpr bool is_less_v =
-  std::is_same_v<
-    Compare,
-    thrust::less<
-      Key>> || std::is_same_v<Compare, thrust::less<void>> || std::is_same_v<Compare, ::cuda::std::less<Key>> || std::is_same_v<Compare, ::cuda::std::less<void>> || std::is_same_v<Compare, std::less<Key>> || std::is_same_v<Compare, std::less<void>>;
+  std::is_same_v<Compare, thrust::less<Key>> || std::is_same_v<Compare, thrust::less<void>>
+  || std::is_same_v<Compare, ::cuda::std::less<Key>> || std::is_same_v<Compare, ::cuda::std::less<void>>
+  || std::is_same_v<Compare, std::less<Key>> || std::is_same_v<Compare, std::less<void>>;
 
 template <class Compare, class Key>
 inline constexpr bool is_greater_v =
-  std::is_same_v<
-    Compare,
-    thrust::greater<
-      Key>> || std::is_same_v<Compare, thrust::greater<void>> || std::is_same_v<Compare, ::cuda::std::greater<Key>> || std::is_same_v<Compare, ::cuda::std::greater<void>> || std::is_same_v<Compare, std::greater<Key>> || std::is_same_v<Compare, std::greater<void>>;
+  std::is_same_v<Compare, thrust::greater<Key>> || std::is_same_v<Compare, thrust::greater<void>>
+  || std::is_same_v<Compare, ::cuda::std::greater<Key>> || std::is_same_v<Compare, ::cuda::std::greater<void>>
+  || std::is_same_v<Compare, std::greater<Key>> || std::is_same_v<Compare, std::greater<void>>;
 
 template <class Key, class Compare>
-inline constexpr bool has_key_order_v = kind_of<Key>() != key_kind::none
-                                     && (is_less_v<Compare, Key> || is_greater_v<Compare, Key>);
+inline constexpr bool has_key_order_v =
+  kind_of<Key>() != key_kind::none && (is_less_v<Compare, Key> || is_greater_v<Compare, Key>);
 
 // clang-format off
 template <std::size_t Bytes> struct unsigned_of_size;

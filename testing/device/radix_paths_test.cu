@@ -74,12 +74,33 @@ void check(std::vector<Key> const& keys)
   }
 }
 
-/// One block, the edges of its tile, a few tiles of a pass, and many.
+std::size_t tile_of(std::size_t key_bytes, bool small)
+{
+  auto const shape = gpusort::radix::one_tile_shape_for(key_bytes, small);
+  return static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.items);
+}
+
+/// One block of either kind, the edges of their tiles, a few tiles of a pass, and many.
 std::vector<std::size_t> sizes(std::size_t key_bytes)
 {
-  std::size_t const tile =
-    static_cast<std::size_t>(gpusort::radix::one_tile_threads * gpusort::radix::one_tile_items(key_bytes));
-  return {2, 3, 33, 511, 512, 513, 1025, tile - 1, tile, tile + 1, 3 * tile + 5, 50'021, 300'007};
+  std::size_t const small = tile_of(key_bytes, true);
+  std::size_t const tile  = tile_of(key_bytes, false);
+  return {2,
+          3,
+          33,
+          511,
+          512,
+          513,
+          1025,
+          small - 1,
+          small,
+          small + 1,
+          tile - 1,
+          tile,
+          tile + 1,
+          3 * tile + 5,
+          50'021,
+          300'007};
 }
 
 template <class Key, class Make>
@@ -197,8 +218,7 @@ TEST(RadixPaths, EveryKeyInOneBucketOfEveryDigit)
 TEST(RadixPaths, OneBlockTakesNoScratch)
 {
   std::uint32_t* const none = nullptr;
-  std::size_t const tile    = static_cast<std::size_t>(gpusort::radix::one_tile_threads)
-                         * static_cast<std::size_t>(gpusort::radix::one_tile_items(sizeof(std::uint32_t)));
+  std::size_t const tile    = tile_of(sizeof(std::uint32_t), false);
   EXPECT_EQ(gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), none, none + tile), 0u);
   EXPECT_GT(gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), none, none + tile + 1), 0u);
 }

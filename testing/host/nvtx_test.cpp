@@ -35,7 +35,7 @@ void* as_pointer(Function* function)
 
 int install(NvtxGetExportTableFunc_t get_export_table)
 {
-  auto const* callbacks = static_cast<NvtxExportTableCallbacks const*>(get_export_table(NVTX_ETID_CALLBACKS));
+  auto const* callbacks   = static_cast<NvtxExportTableCallbacks const*>(get_export_table(NVTX_ETID_CALLBACKS));
   NvtxFunctionTable table = nullptr;
   unsigned size           = 0;
   if (callbacks == nullptr || callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size) == 0

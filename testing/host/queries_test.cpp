@@ -32,18 +32,17 @@ static_assert(std::is_empty_v<radix_sort_t> && std::is_empty_v<automatic_t>);
 // Which comparators read a key's bits: less and greater of three namespaces, for the type itself or void.
 template <class Key>
 constexpr bool has_all_radix_orders =
-  has_radix_order_v<Key, thrust::less<Key>>&& has_radix_order_v<Key, thrust::less<>>&&
-    has_radix_order_v<Key, thrust::greater<Key>>&& has_radix_order_v<Key, thrust::greater<>>&&
-      has_radix_order_v<Key, cuda::std::less<Key>>&& has_radix_order_v<Key, cuda::std::less<>>&&
-        has_radix_order_v<Key, cuda::std::greater<Key>>&& has_radix_order_v<Key, cuda::std::greater<>>&&
-          has_radix_order_v<Key, std::less<Key>>&& has_radix_order_v<Key, std::less<>>&&
-            has_radix_order_v<Key, std::greater<Key>>&& has_radix_order_v<Key, std::greater<>>;
+  has_radix_order_v<Key, thrust::less<Key>> && has_radix_order_v<Key, thrust::less<>>
+  && has_radix_order_v<Key, thrust::greater<Key>> && has_radix_order_v<Key, thrust::greater<>>
+  && has_radix_order_v<Key, cuda::std::less<Key>> && has_radix_order_v<Key, cuda::std::less<>>
+  && has_radix_order_v<Key, cuda::std::greater<Key>> && has_radix_order_v<Key, cuda::std::greater<>>
+  && has_radix_order_v<Key, std::less<Key>> && has_radix_order_v<Key, std::less<>>
+  && has_radix_order_v<Key, std::greater<Key>> && has_radix_order_v<Key, std::greater<>>;
 
 template <class Key>
 constexpr bool has_no_radix_order =
-  !has_radix_order_v<
-    Key,
-    thrust::less<Key>> && !has_radix_order_v<Key, cuda::std::less<>> && !has_radix_order_v<Key, std::greater<Key>>;
+  !has_radix_order_v<Key, thrust::less<Key>> && !has_radix_order_v<Key, cuda::std::less<>>
+  && !has_radix_order_v<Key, std::greater<Key>>;
 
 enum plain_enum
 {
@@ -84,8 +83,9 @@ static_assert(!has_radix_order_v<int, derived_less> && !has_radix_order_v<int, b
 
 // What can be sorted how, and what automatic takes.
 template <class Key, class Compare>
-constexpr bool everything_but_radix = supports_v<automatic_t, Key, Compare>&& supports_v<quicksort_t, Key, Compare>&&
-  supports_v<hybrid_sort_t, Key, Compare>&& supports_v<merge_sort_t, Key, Compare>;
+constexpr bool everything_but_radix =
+  supports_v<automatic_t, Key, Compare> && supports_v<quicksort_t, Key, Compare>
+  && supports_v<hybrid_sort_t, Key, Compare> && supports_v<merge_sort_t, Key, Compare>;
 
 static_assert(everything_but_radix<int, std::less<>> && supports_v<radix_sort_t, int, std::less<>>);
 static_assert(everything_but_radix<record, derived_less> && !supports_v<radix_sort_t, record, derived_less>);

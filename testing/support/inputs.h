@@ -67,7 +67,7 @@ constexpr char const* name_of(distribution d)
 {
   switch (d)
   {
-    // clang-format off
+      // clang-format off
     case distribution::uniform: return "uniform";
     case distribution::sorted: return "sorted";
     case distribution::reversed: return "reversed";

@@ -327,9 +327,8 @@ struct lambda
   static void with(F f)
   {
     unsigned const mask = 0x155;
-    auto const order    = [mask] __host__ __device__(Key const& a, Key const& b) {
-      return (projection(a) ^ mask) < (projection(b) ^ mask);
-    };
+    auto const order    = [mask]
+      __host__ __device__(Key const& a, Key const& b) { return (projection(a) ^ mask) < (projection(b) ^ mask); };
     f(order, order, order);
   }
 };

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# ci/gpu.sh [test|sanitize|bench] [arguments]: what needs a GPU. Fails without one. Installs nothing and needs no network.
+#
+#   test      builds and runs host tests, GPU tests and examples (GPUSORT_LARGE=0 leaves out those past 2^32 elements);
+#             arguments go to ctest
+#   sanitize  runs the GPU tests under compute-sanitizer. GPUSORT_SANITIZE_TOOLS: which of its tools;
+#             GPUSORT_SANITIZE_TESTS: a regular expression for the programs' names; GPUSORT_SANITIZE_FILTER: for GoogleTest
+#   bench     runs benchmarks/gpusort_bench with the arguments, and prints the ratio table
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+job=${1:-test}
+[ $# -eq 0 ] || shift
+
+has_gpu || die "ci/gpu.sh needs an NVIDIA GPU, and this machine shows none"
+for nvcc in "${CUDACXX:-}" "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc; do
+  if [ -n "$nvcc" ] && [ -x "$nvcc" ]; then use_nvcc "$nvcc"; break; fi
+done
+[ -n "${CUDACXX:-}" ] || die "no nvcc in PATH or /usr/local/cuda/bin"
+build=$(realpath -m "${GPUSORT_BUILD_DIR:-build/ci-gpu}")
+export GPUSORT_REQUIRE_GPU=1
+
+build_targets() {
+  say "building for $(gpu_says name "a GPU") with $CUDACXX"
+  configure -DGPUSORT_LINE_INFO=ON "-DGPUSORT_BUILD_BENCHMARKS=$([ "$job" = bench ] && echo ON || echo OFF)"
+  cmake --build "$build" --target "$@"
+}
+
+run_tests() {
+  build_targets gpusort_host_tests gpusort_gpu_tests gpusort_examples
+  local without=()
+  if [ "${GPUSORT_LARGE:-1}" = 0 ]; then without=(-LE '^large$'); fi
+  say "testing"
+  # The programs share one GPU: a few at a time overlap their host work and leave each enough memory.
+  ctest --test-dir "$build" --output-on-failure -j 4 -L '^(host|gpu|example)$' "${without[@]}" "$@"
+}
+
+# One program under one tool; its output is kept and shown only if something was found.
+sanitize_one() {
+  local tool=$1 program=$2 log
+  log=$build/sanitize/$(basename "$program").$tool.log
+  local start=$SECONDS
+  # Some tests provoke CUDA errors on purpose: a refused call is no finding, a bad access is.
+  # Memcheck's own allocator for device code runs out where the device's does not: bounds of such memory are not checked.
+  local options=()
+  if [ "$tool" = memcheck ]; then options=(--check-device-heap no); fi
+  if compute-sanitizer --tool "$tool" "${options[@]}" --report-api-errors no --error-exitcode 9 \
+       "$program" "--gtest_filter=$filter" >"$log" 2>&1 && grep -q 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$log"; then
+    printf '%-10s %-40s clean, %s of its tests, %d s\n' "$tool" "$(basename "$program")" \
+           "$(sed -n 's/^\[==========\] \([0-9]*\) tests* from.*ran.*/\1/p' "$log")" $((SECONDS - start))
+  else
+    printf '%-10s %-40s FAILED, see %s\n' "$tool" "$(basename "$program")" "$log"
+    tail -n 60 "$log"
+    return 1
+  fi
+}
+
+run_sanitizer() {
+  command -v compute-sanitizer >/dev/null || die "compute-sanitizer is not in PATH; it comes with the CUDA toolkit"
+  build_targets gpusort_gpu_tests
+  filter=${GPUSORT_SANITIZE_FILTER:--*arge*:*illion*:*Alone.*}
+  # Every size and distribution would take hours.
+  export GPUSORT_TEST_STEP=${GPUSORT_TEST_STEP:-17}
+  local tools=${GPUSORT_SANITIZE_TOOLS:-memcheck racecheck initcheck synccheck}
+  local tests=${GPUSORT_SANITIZE_TESTS:-.} tool program pairs=()
+  mkdir -p "$build/sanitize"
+  for tool in $tools; do
+    for program in "$build"/testing/*_test; do
+      # A host test of the same folder has no device source.
+      if [ -e "testing/device/$(basename "$program").cu" ] && [[ $program =~ $tests ]] && [[ $program != *large* ]]; then
+        pairs+=("$tool" "$program")
+      fi
+    done
+  done
+  [ ${#pairs[@]} -gt 0 ] || die "no GPU test program matches '$tests'"
+  say "sanitizing: $tools; tests $filter"
+  export build filter
+  export -f sanitize_one
+  # shellcheck disable=SC2016 # the inner bash expands them
+  printf '%s\0' "${pairs[@]}" | xargs -0 -n 2 -P "${GPUSORT_SANITIZE_JOBS:-4}" bash -c 'sanitize_one "$1" "$2" || exit 1' _ \
+    || die "compute-sanitizer has findings"
+  echo "no findings"
+}
+
+run_benchmarks() {
+  build_targets gpusort_bench
+  local json=$build/bench.json
+  say "benchmarking into $json"
+  "$build/benchmarks/gpusort_bench" "$@" "--json=$json"
+  say "ours over the peers'"
+  python3 benchmarks/ratios.py "$json"
+}
+
+case $job in
+  test) run_tests "$@" ;;
+  sanitize) run_sanitizer ;;
+  bench) run_benchmarks "$@" ;;
+  *) die "unknown job '$job': test, sanitize or bench" ;;
+esac

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Builds everything and runs every test that this machine can run, from a clean clone. Without a GPU the GPU tests are
+# compiled and counted.
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+need_build_tools
+need_cuda
+need_packages libgtest-dev libbenchmark-dev libcli11-dev libnetcdf-dev libtbb-dev
+
+say "configuring with $CUDACXX"
+configure -DGPUSORT_REQUIRE_ALL=ON
+
+say "building"
+cmake --build "$build"
+
+if has_gpu; then
+  say "testing, GPU included: $(gpu_says name "a GPU")"
+else
+  compiled=$(ctest --test-dir "$build" -N -L '^gpu$' | sed -n 's/^Total Tests: //p')
+  say "testing; $compiled GPU test programs compiled, not run: no GPU on this machine"
+fi
+ctest --test-dir "$build" --output-on-failure -j "$jobs"
