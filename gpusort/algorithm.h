@@ -83,7 +83,7 @@ struct sequential_backend : detail::no_backend
 /// ```
 /// `sort` enqueues on `stream` and returns: it neither waits nor allocates. `scratch` is aligned to 256 bytes and stays
 /// alive until the stream has passed the call. `n` is at least 2. Without values, `Value` is `no_value` and `values`
-/// null. Keys and values are trivially copyable: larger and richer types are sorted by index before they get here.
+/// null. Keys and values may be moved by their bytes: larger and richer types are sorted by index before they get here.
 template <class Algorithm>
 struct device_backend : detail::no_backend
 {};
@@ -143,7 +143,7 @@ template <class Algorithm>
 inline constexpr bool is_stable_v = Algorithm::is_stable;
 
 /// Whether sorting `Key`s under `Compare` is sorting unsigned integers digit by digit: integers of 8 to 128 bits, bool,
-/// character types, float, double, __half, __nv_bfloat16 and enums, under `less` or `greater` of `thrust::`,
+/// character types, float, double, __half, __nv_bfloat16 and enums without an operator of their own, under `less` or `greater` of `thrust::`,
 /// `cuda::std::` or `std::`, for the type itself or `void`.
 template <class Key, class Compare>
 inline constexpr bool has_radix_order_v = radix::has_key_order_v<Key, Compare>;

@@ -58,7 +58,11 @@ namespace dispatch
 template <class Algorithm, class Policy, class KeyIterator, class ValueIterator, class Compare>
 std::size_t workspace_bytes(KeyIterator first, KeyIterator last)
 {
-  require_support<sort_function, Algorithm, Policy, value_of_t<KeyIterator>, Compare>();
+  // A bare policy of a system that is Thrust's: Thrust answers the call.
+  if constexpr (system_of_v<Policy> != system::other || !std::is_same_v<Algorithm, automatic_t>)
+  {
+    require_support<sort_function, Algorithm, Policy, value_of_t<KeyIterator>, Compare>();
+  }
   std::ptrdiff_t const n = runtime::checked_size(static_cast<std::ptrdiff_t>(last - first));
 #if defined(__CUDACC__)
   if constexpr (system_of_v<Policy> == system::cuda)
@@ -92,7 +96,7 @@ Algorithm algorithm_of(algorithm<Algorithm> const&);
 
 /// Bytes of scratch memory that `gpusort::sort(policy, first, last, comp)` and `stable_sort` take from the policy's
 /// allocator. `policy` is a policy, a tag or a tag around a policy, as in the call. With a workspace of that size the
-/// call allocates nothing. The host systems take theirs elsewhere: 0.
+/// call allocates nothing. All other systems take theirs elsewhere: 0.
 /// Complexity: O(1); no memory is read. Throws: std::runtime_error if last < first.
 template <class Policy, class I, class Compare = dispatch::default_compare_t<I>>
 std::size_t workspace_bytes(Policy const& policy, I first, I last, Compare = Compare{})

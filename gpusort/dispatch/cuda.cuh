@@ -28,7 +28,7 @@ struct compare_at
 
   __device__ bool operator()(Index a, Index b)
   {
-    return comp(keys[a], keys[b]);
+    return static_cast<bool>(comp(keys[a], keys[b]));
   }
 };
 
@@ -221,18 +221,17 @@ void sort_on_device(Policy& policy, KeyIterator keys_first, std::size_t n, Value
 
   cudaStream_t const stream = thrust::cuda_cub::stream(policy);
   auto const plan           = call::make_plan(n, needs_staging_v<KeyIterator>, needs_staging_v<ValueIterator>);
-  {
-    runtime::device_scratch<has_own_memory_v<Policy>, Policy> scratch(policy, stream, plan.layout.bytes());
-    void* const base = plan.layout.base(scratch.data());
+  runtime::device_scratch<has_own_memory_v<Policy>, Policy> scratch(policy, stream, plan.layout.bytes());
+  void* const base = plan.layout.base(scratch.data());
 
-    key* const keys     = as_array<key>(stream, keys_first, runtime::at_offset<key>(base, plan.staged_keys), n);
-    value* const values = as_array<value>(stream, values_first, runtime::at_offset<value>(base, plan.staged_values), n);
+  key* const keys     = as_array<key>(stream, keys_first, runtime::at_offset<key>(base, plan.staged_keys), n);
+  value* const values = as_array<value>(stream, values_first, runtime::at_offset<value>(base, plan.staged_values), n);
 
-    call::sort_arrays(stream, base, plan, keys, values, n, comp);
+  call::sort_arrays(stream, base, plan, keys, values, n, comp);
 
-    write_back(stream, keys, keys_first, n);
-    write_back(stream, values, values_first, n);
-  }
+  write_back(stream, keys, keys_first, n);
+  write_back(stream, values, values_first, n);
+  // A policy that waits does so while the scratch is its own: its allocator need not know about streams.
   runtime::check(thrust::cuda_cub::synchronize_optional(policy), "gpusort: sort");
 }
 

@@ -15,13 +15,15 @@ namespace gpusort::dispatch
 
 /// Sorts [first, last) by comp(key_of(a), key_of(b)) on the calling host thread.
 /// Complexity: O(n log n) comparisons when memory for n elements is there. Stability: stable.
+/// Requires: a strict weak ordering. This alone among the algorithms is unsafe under a comparator that contradicts itself,
+/// as std::stable_sort is.
 /// Memory: n elements; without it std::stable_sort works in place, and more slowly; proxies are copied first, and
 /// std::bad_alloc then leaves the range as it was.
 template <class Iterator, class KeyOf, class Compare>
 void stable_host_sort(Iterator first, Iterator last, KeyOf key_of, Compare comp)
 {
   using value  = typename ::cuda::std::iterator_traits<Iterator>::value_type;
-  auto compare = [&](auto const& a, auto const& b) -> bool { return comp(key_of(a), key_of(b)); };
+  auto compare = [&](auto const& a, auto const& b) { return static_cast<bool>(comp(key_of(a), key_of(b))); };
   if constexpr (std::is_same_v<typename ::cuda::std::iterator_traits<Iterator>::reference, value&>)
   {
     std::stable_sort(first, last, compare);

@@ -90,6 +90,8 @@ struct device
         std::size_t{sorter::tile},
         tiles,
         cuts,
+        checks,
+        pass,
         comp);
       runtime::launch(
         merge_runs<Key, Value, Compare>,

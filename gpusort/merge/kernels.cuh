@@ -6,6 +6,7 @@
 #include <gpusort/block/tile.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/residency.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,9 @@ using tile_sort = block::merge_sort<Key, Value, Compare, shape_of<Key, Value>().
 /// Sorts every tile on its own, and clears the `check_count` words of `checks`.
 /// Grid: a block a tile. Block: the tile's threads. Shared: tile_sort's storage. In and out may be the same arrays.
 template <class Key, class Value, class Compare>
-__global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, Value>().blocks)
+__global__ void
+__launch_bounds__(shape_of<Key, Value>().threads,
+                  runtime::resident_blocks(shape_of<Key, Value>().threads, shape_of<Key, Value>().blocks))
   sort_tiles(Key const* keys_in,
              Key* keys_out,
              Value const* values_in,
@@ -86,15 +89,34 @@ struct run_pair
 
 inline constexpr int cut_threads = 128;
 
+/// Whether a pass before this one failed. Then `checks` says so of this one too. Called by all threads of a block.
+__device__ inline bool failed_before(unsigned* checks, int pass)
+{
+  bool const failed = pass > 0 && checks[pass - 1] != 0;
+  if (failed && threadIdx.x == 0)
+  {
+    checks[pass] = 1;
+  }
+  return failed;
+}
+
 /// cuts[t] = how many elements of its pair's first run lie before tile t in the merged order.
 /// Grid: cut_threads threads a block, one thread a tile.
 template <class Key, class Compare>
-__global__ void __launch_bounds__(cut_threads) cut_runs(
-  Key const* keys, std::size_t n, std::size_t run, std::size_t tile, std::size_t tiles, std::size_t* cuts, Compare comp)
+__global__ void __launch_bounds__(cut_threads)
+  cut_runs(Key const* keys,
+           std::size_t n,
+           std::size_t run,
+           std::size_t tile,
+           std::size_t tiles,
+           std::size_t* cuts,
+           unsigned* checks,
+           int pass,
+           Compare comp)
 {
   runtime::wait_for_previous_kernel();
   std::size_t const t = static_cast<std::size_t>(blockIdx.x) * cut_threads + threadIdx.x;
-  if (t < tiles)
+  if (t < tiles && !failed_before(checks, pass))
   {
     run_pair const pair(t * tile, run, n);
     Key const* const a = keys + pair.begin;
@@ -149,7 +171,9 @@ __device__ bool merge_tile(
 /// elements would be lost. Every cut is therefore checked, and a pass that fails sets checks[pass]. No later pass then
 /// touches anything, so that the source of the failed pass survives: a permutation of the input.
 template <class Key, class Value, class Compare>
-__global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, Value>().blocks)
+__global__ void
+__launch_bounds__(shape_of<Key, Value>().threads,
+                  runtime::resident_blocks(shape_of<Key, Value>().threads, shape_of<Key, Value>().blocks))
   merge_runs(Key const* keys_in,
              Key* keys_out,
              Value const* values_in,
@@ -172,12 +196,8 @@ __global__ void __launch_bounds__(shape_of<Key, Value>().threads, shape_of<Key, 
   int const thread = static_cast<int>(threadIdx.x);
 
   runtime::wait_for_previous_kernel();
-  if (pass > 0 && checks[pass - 1] != 0)
+  if (failed_before(checks, pass))
   {
-    if (thread == 0)
-    {
-      checks[pass] = 1;
-    }
     return;
   }
 

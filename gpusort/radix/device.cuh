@@ -204,7 +204,7 @@ private:
     runtime::check(cudaGetDevice(&device), "gpusort: current device");
     runtime::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
                    "gpusort: processor count");
-    std::size_t const full = static_cast<std::size_t>(processors) * histogram_blocks_per_sm;
+    std::size_t const full = static_cast<std::size_t>(processors) * resident_blocks_per_sm;
     std::size_t const work = runtime::blocks_for(n, per_block);
     return work < full ? work : full;
   }

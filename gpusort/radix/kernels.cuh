@@ -6,6 +6,7 @@
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/residency.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,20 +18,18 @@ namespace gpusort::radix
 /// What the counting finds out, and so what the passes do, in device memory.
 struct findings
 {
-  std::uint32_t neighbours; // bits of `neighbour` that were seen; zero before the counting
+  // How a key and the next compare.
+  static constexpr std::uint32_t ascent    = 1;
+  static constexpr std::uint32_t alike     = 2;
+  static constexpr std::uint32_t descent   = 4;
+  static constexpr std::uint32_t no_longer = ascent | descent; // the input is neither sorted nor reversed
+
+  std::uint32_t neighbours; // which of these were seen; zero before the counting
   std::uint32_t finished_blocks; // of the counting; zero before it
   // After the counting:
   std::uint32_t passes; // how many times the keys move
   std::uint32_t reversed; // whether the one pass is a reversal
   std::int32_t turn[16]; // of each digit: how many passes come before its own; negative, if it has none
-};
-
-enum neighbour : std::uint32_t
-{
-  in_order  = 1, // a key less than the next
-  alike     = 2, // a key equal to the next
-  descent   = 4, // a key greater than the next
-  no_longer = in_order | descent // the input is neither sorted nor reversed
 };
 
 /// Decides what is left to do, from the bins' sizes: one warp a digit. Called by the last block of count_digits.
@@ -39,8 +38,9 @@ template <int Digits>
 __device__ void plan_passes(findings& found, bool const (&varies)[Digits], bool stable_reversal)
 {
   std::uint32_t const seen = *const_cast<std::uint32_t volatile*>(&found.neighbours);
-  bool const sorted        = (seen & descent) == 0;
-  bool const reversed      = !sorted && (seen & (stable_reversal ? in_order | alike : in_order)) == 0;
+  bool const sorted        = (seen & findings::descent) == 0;
+  bool const reversed =
+    !sorted && (seen & (stable_reversal ? findings::ascent | findings::alike : findings::ascent)) == 0;
 
   int passes = 0;
   for (int d = 0; d < Digits; ++d)
@@ -73,15 +73,19 @@ __device__ Bits from_next_lane(Bits value)
 }
 
 template <class Bits>
-__device__ Bits from_first_lane(Bits value)
-{
-  return by_words(value, [](std::uint32_t word) { return __shfl_sync(~0u, word, 0); });
-}
-
-template <class Bits>
 __device__ Bits or_of_warp(Bits value)
 {
-  return by_words(value, [](std::uint32_t word) { return __reduce_or_sync(~0u, word); });
+  return by_words(value, [](std::uint32_t word) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(~0u, word);
+#else
+    for (int step = 16; step > 0; step /= 2)
+    {
+      word |= __shfl_xor_sync(~0u, word, step);
+    }
+    return word;
+#endif
+  });
 }
 
 /// Reads the keys once: counts every digit, turns the counts into where each digit's keys begin in the output, and finds
@@ -91,7 +95,8 @@ __device__ Bits or_of_warp(Bits value)
 /// Before: bins, neighbours and finished_blocks are zero. After: bins[d x radix_size + b] is the number of keys whose
 /// digit d is below b; the `status_words` words of `status` are zero; `found` is complete.
 template <class Bits, bool IsFloat>
-__global__ void __launch_bounds__(histogram_threads, histogram_blocks_per_sm)
+__global__ void __launch_bounds__(histogram_threads,
+                                  runtime::resident_blocks(histogram_threads, resident_blocks_per_sm))
   count_digits(Bits const* keys,
                std::size_t n,
                key_order<Bits, IsFloat> order,
@@ -134,20 +139,6 @@ __global__ void __launch_bounds__(histogram_threads, histogram_blocks_per_sm)
       atomicAdd(&counts[((d * radix_size + digit) << copies_log2) + copy], 1u);
     }
   };
-  // The same for a whole warp. In order, neighbours share their upper digits, and single counts would queue at one word.
-  auto count_together = [&](Bits rank) {
-    Bits const apart = or_of_warp(static_cast<Bits>(rank ^ from_first_lane(rank)));
-#pragma unroll
-    for (int d = 0; d < digits; ++d)
-    {
-      unsigned const digit = static_cast<unsigned>(rank >> (d * digit_bits)) & (radix_size - 1);
-      bool const together  = (static_cast<unsigned>(apart >> (d * digit_bits)) & (radix_size - 1)) == 0;
-      if (!together || threadIdx.x % 32 == 0)
-      {
-        atomicAdd(&counts[((d * radix_size + digit) << copies_log2) + copy], together ? 32u : 1u);
-      }
-    }
-  };
   std::size_t const chunk = static_cast<std::size_t>(rows) * histogram_threads;
   std::uint32_t seen      = 0;
   for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * chunk; begin < n;
@@ -170,7 +161,7 @@ __global__ void __launch_bounds__(histogram_threads, histogram_blocks_per_sm)
       ranks[i] = order.rank_of(ranks[i]);
     }
     // A warp stops looking at neighbours once it has met both directions: on most inputs, at once.
-    if ((seen & no_longer) != no_longer)
+    if ((seen & findings::no_longer) != findings::no_longer)
     {
 #pragma unroll
       for (int i = 0; i < items; ++i)
@@ -183,27 +174,22 @@ __global__ void __launch_bounds__(histogram_threads, histogram_blocks_per_sm)
           {
             next = order.rank_of(keys[next_place]);
           }
-          seen |= ranks[i] < next ? in_order : next < ranks[i] ? descent : alike;
+          seen |= ranks[i] < next ? findings::ascent : next < ranks[i] ? findings::descent : findings::alike;
         }
       }
-      seen = __reduce_or_sync(~0u, seen);
+      seen = or_of_warp(seen);
     }
-    bool const in_runs = full && (seen & no_longer) != no_longer;
 #pragma unroll
     for (int i = 0; i < items; ++i)
     {
-      if (in_runs)
-      {
-        count_together(ranks[i]);
-      }
-      else if (holds(i))
+      if (holds(i))
       {
         count(ranks[i]);
       }
     }
   }
-  seen = __reduce_or_sync(~0u, seen);
-  if (threadIdx.x % 32 == 0 && (*const_cast<std::uint32_t volatile*>(&found->neighbours) | seen) != found->neighbours)
+  seen = or_of_warp(seen);
+  if (threadIdx.x % 32 == 0 && (*const_cast<std::uint32_t volatile*>(&found->neighbours) & seen) != seen)
   {
     atomicOr(&found->neighbours, seen);
   }
@@ -337,7 +323,9 @@ __device__ void reverse_part(buffers<Bits, Value> const& at, std::size_t begin, 
 /// varies or the input is in order; if it is reversed, the launches for the first digit reverse it.
 /// Grid: a block a tile of digit_partition. Block: its threads. Shared: its shared_storage.
 template <class Bits, bool IsFloat, class Value>
-__global__ void __launch_bounds__(shape_of<Bits, Value>().threads, shape_of<Bits, Value>().blocks)
+__global__ void
+__launch_bounds__(shape_of<Bits, Value>().threads,
+                  runtime::resident_blocks(shape_of<Bits, Value>().threads, shape_of<Bits, Value>().blocks))
   scatter_digits(digit_of<Bits, IsFloat> digit,
                  findings const* found,
                  block::partition_work work,

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <type_traits>
+#include <utility>
 
 // Compared by identity only: a user who sorts them includes their headers.
 struct __half;
@@ -68,9 +69,33 @@ inline constexpr bool is_greater_v =
   || std::is_same_v<Compare, ::cuda::std::greater<Key>> || std::is_same_v<Compare, ::cuda::std::greater<void>>
   || std::is_same_v<Compare, std::greater<Key>> || std::is_same_v<Compare, std::greater<void>>;
 
+/// Whether an enum has an operator of its own, which built-in comparison is not.
+template <class Key, class = void>
+struct has_own_less : std::false_type
+{};
+template <class Key>
+struct has_own_less<
+  Key,
+  std::enable_if_t<std::is_enum_v<Key>,
+                   std::void_t<decltype(operator<(std::declval<Key const&>(), std::declval<Key const&>()))>>>
+    : std::true_type
+{};
+template <class Key, class = void>
+struct has_own_greater : std::false_type
+{};
+template <class Key>
+struct has_own_greater<
+  Key,
+  std::enable_if_t<std::is_enum_v<Key>,
+                   std::void_t<decltype(operator>(std::declval<Key const&>(), std::declval<Key const&>()))>>>
+    : std::true_type
+{};
+
 template <class Key, class Compare>
 inline constexpr bool has_key_order_v =
-  kind_of<Key>() != key_kind::none && (is_less_v<Compare, Key> || is_greater_v<Compare, Key>);
+  kind_of<Key>() != key_kind::none
+  && ((is_less_v<Compare, Key> && !has_own_less<Key>::value)
+      || (is_greater_v<Compare, Key> && !has_own_greater<Key>::value));
 
 // clang-format off
 template <std::size_t Bytes> struct unsigned_of_size;

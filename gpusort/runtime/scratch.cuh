@@ -7,6 +7,8 @@
 #include <thrust/detail/raw_pointer_cast.h>
 #include <thrust/detail/temporary_array.h>
 #include <thrust/memory.h>
+#include <thrust/system/cuda/error.h>
+#include <thrust/system_error.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,47 +18,80 @@
 namespace gpusort::runtime
 {
 
+/// A number that no two contexts of this process share, so that what belongs to a device before cudaDeviceReset is not
+/// taken for what belongs to it afterwards. A CUDA call must have made the current device's context.
+inline unsigned long long context_number()
+{
+  using get_id_function               = int (*)(void* context, unsigned long long* id); // cuCtxGetId
+  static get_id_function const get_id = [] {
+    void* function                         = nullptr;
+    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+    check(cudaGetDriverEntryPointByVersion("cuCtxGetId", &function, 12000, cudaEnableDefault, &result),
+          "gpusort: driver entry point");
+    return reinterpret_cast<get_id_function>(function);
+  }();
+  unsigned long long id = 0;
+  if (get_id == nullptr || get_id(nullptr, &id) != 0)
+  {
+    throw thrust::system_error(cudaErrorUnknown, thrust::cuda_category(), "gpusort: number of the current context");
+  }
+  return id;
+}
+
+/// A fresh pool on `device` that keeps up to `keep_bytes` between calls.
+inline cudaMemPool_t make_pool(int device, std::uint64_t keep_bytes)
+{
+  cudaMemPoolProps props{};
+  props.allocType     = cudaMemAllocationTypePinned;
+  props.location.type = cudaMemLocationTypeDevice;
+  props.location.id   = device;
+  cudaMemPool_t pool  = nullptr;
+  check(cudaMemPoolCreate(&pool, &props), "gpusort: memory pool");
+  cudaError_t const status = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_bytes);
+  if (status != cudaSuccess)
+  {
+    (void) cudaMemPoolDestroy(pool);
+  }
+  check(status, "gpusort: memory pool threshold");
+  return pool;
+}
+
 /// The pool from which calls without an allocator take scratch on the current device, or null if the device has no
 /// memory pools. It is ours and not the device's default pool, whose settings belong to the application. Between calls
 /// it keeps up to 1/64 of the device's memory: enough that a call rarely asks the driver, too little to be missed.
 inline cudaMemPool_t scratch_pool()
 {
+  struct owned_pool
+  {
+    unsigned long long context;
+    cudaMemPool_t pool;
+  };
   static std::mutex mutex;
-  static std::vector<cudaMemPool_t> pools;
+  static std::vector<owned_pool> pools; // of each device
 
-  int device = 0;
+  int device = 0, supported = 0;
   check(cudaGetDevice(&device), "gpusort: current device");
-
-  std::lock_guard<std::mutex> lock(mutex);
-  if (pools.empty())
-  {
-    int devices = 0;
-    check(cudaGetDeviceCount(&devices), "gpusort: device count");
-    pools.resize(static_cast<std::size_t>(devices), nullptr);
-  }
-  cudaMemPool_t& pool = pools[static_cast<std::size_t>(device)];
-  if (pool != nullptr)
-  {
-    return pool;
-  }
-  int supported = 0;
   check(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device), "gpusort: memory pool support");
   if (supported == 0)
   {
     return nullptr;
   }
-  cudaMemPoolProps props{};
-  props.allocType     = cudaMemAllocationTypePinned;
-  props.location.type = cudaMemLocationTypeDevice;
-  props.location.id   = device;
-  cudaMemPool_t fresh = nullptr;
-  check(cudaMemPoolCreate(&fresh, &props), "gpusort: memory pool");
+  unsigned long long const context = context_number();
 
-  std::size_t free_bytes = 0, total_bytes = 0;
-  check(cudaMemGetInfo(&free_bytes, &total_bytes), "gpusort: memory size");
-  std::uint64_t keep = total_bytes / 64;
-  check(cudaMemPoolSetAttribute(fresh, cudaMemPoolAttrReleaseThreshold, &keep), "gpusort: memory pool threshold");
-  return pool = fresh;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (pools.size() <= static_cast<std::size_t>(device))
+  {
+    pools.resize(static_cast<std::size_t>(device) + 1, owned_pool{0, nullptr});
+  }
+  owned_pool& entry = pools[static_cast<std::size_t>(device)];
+  if (entry.pool == nullptr || entry.context != context)
+  {
+    // A pool of a context that is gone went with it.
+    std::size_t free_bytes = 0, total_bytes = 0;
+    check(cudaMemGetInfo(&free_bytes, &total_bytes), "gpusort: memory size");
+    entry = {context, make_pool(device, total_bytes / 64)};
+  }
+  return entry.pool;
 }
 
 /// Stream-ordered bytes; returns null if there are none.
