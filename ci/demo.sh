@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The main job on real input, from a clean clone: the 9.3 million points of ETOPO5, the relief of the Earth, ordered back
-# to front as a renderer would. Arguments go to visibility_ordering; with a file among them that one is read.
+# to front as a renderer would. Arguments go to visibility_ordering; if they name a file, that one is read.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -27,13 +27,27 @@ configure -DGPUSORT_BUILD_TESTS=OFF -DGPUSORT_BUILD_BENCHMARKS=OFF >/dev/null
 cmake --build "$build" --target visibility_ordering
 program=$build/examples/visibility_ordering
 
-if [ $# -gt 0 ]; then
-  input=("$@")
-elif relief=$(find_relief); then
-  say "ETOPO5, the relief of the Earth: $relief"
-  input=(--relief "$relief")
-else
-  say "the package ferret-datasets could not be had: generated points in place of the relief of the Earth"
-  input=(--generate 9335520)
+# Does one of the arguments say what to read?
+has_input=
+is_value=
+for argument in "$@"; do
+  if [ -n "$is_value" ]; then is_value=; continue; fi
+  case $argument in
+    --relief* | --generate* | --help | -h) has_input=1 ;;
+    --format | --algorithm | --eye | --output | --repeat) is_value=1 ;; # the next argument
+    -*) ;;
+    *) has_input=1 ;;
+  esac
+done
+
+input=()
+if [ -z "$has_input" ]; then
+  if relief=$(find_relief); then
+    say "ETOPO5, the relief of the Earth: $relief"
+    input=(--relief "$relief")
+  else
+    say "the package ferret-datasets could not be had: generated points in place of the relief of the Earth"
+    input=(--generate 9335520)
+  fi
 fi
-"$program" "${input[@]}"
+"$program" "${input[@]}" "$@"

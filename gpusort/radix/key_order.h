@@ -10,7 +10,6 @@
 #include <cstring>
 #include <functional>
 #include <type_traits>
-#include <utility>
 
 // Compared by identity only: a user who sorts them includes their headers.
 struct __half;
@@ -69,33 +68,71 @@ inline constexpr bool is_greater_v =
   || std::is_same_v<Compare, ::cuda::std::greater<Key>> || std::is_same_v<Compare, ::cuda::std::greater<void>>
   || std::is_same_v<Compare, std::greater<Key>> || std::is_same_v<Compare, std::greater<void>>;
 
-/// Whether an enum has an operator of its own, which built-in comparison is not.
-template <class Key, class = void>
-struct has_own_less : std::false_type
+// Whether an enum defines < or > itself is found out by a competitor with the same parameters: against an operator of the
+// enum's the expression is ambiguous, against the built-in one the competitor wins. Asking for a call of `operator<` by
+// name would be simpler, but nvcc hands that on to the host compiler as an infix expression.
+namespace probe
+{
+struct none
 {};
+
+template <class Enum>
+struct less_operand
+{
+  operator Enum() const;
+  friend none operator<(Enum, Enum)
+  {
+    return {};
+  }
+};
+
+template <class Enum>
+struct greater_operand
+{
+  operator Enum() const;
+  friend none operator>(Enum, Enum)
+  {
+    return {};
+  }
+};
+
+template <class Enum, class = void>
+struct defines_less : std::true_type
+{};
+template <class Enum>
+struct defines_less<Enum, std::enable_if_t<std::is_same_v<decltype(less_operand<Enum>{} < less_operand<Enum>{}), none>>>
+    : std::false_type
+{};
+
+template <class Enum, class = void>
+struct defines_greater : std::true_type
+{};
+template <class Enum>
+struct defines_greater<
+  Enum,
+  std::enable_if_t<std::is_same_v<decltype(greater_operand<Enum>{} > greater_operand<Enum>{}), none>>> : std::false_type
+{};
+} // namespace probe
+
+/// Whether comparing Keys is what the language does, and not an operator of their own.
+template <class Key, bool IsEnum = std::is_enum_v<Key>>
+struct has_built_in_order
+{
+  static constexpr bool less    = true;
+  static constexpr bool greater = true;
+};
 template <class Key>
-struct has_own_less<
-  Key,
-  std::enable_if_t<std::is_enum_v<Key>,
-                   std::void_t<decltype(operator<(std::declval<Key const&>(), std::declval<Key const&>()))>>>
-    : std::true_type
-{};
-template <class Key, class = void>
-struct has_own_greater : std::false_type
-{};
-template <class Key>
-struct has_own_greater<
-  Key,
-  std::enable_if_t<std::is_enum_v<Key>,
-                   std::void_t<decltype(operator>(std::declval<Key const&>(), std::declval<Key const&>()))>>>
-    : std::true_type
-{};
+struct has_built_in_order<Key, true>
+{
+  static constexpr bool less    = !probe::defines_less<Key>::value;
+  static constexpr bool greater = !probe::defines_greater<Key>::value;
+};
 
 template <class Key, class Compare>
 inline constexpr bool has_key_order_v =
   kind_of<Key>() != key_kind::none
-  && ((is_less_v<Compare, Key> && !has_own_less<Key>::value)
-      || (is_greater_v<Compare, Key> && !has_own_greater<Key>::value));
+  && ((is_less_v<Compare, Key> && has_built_in_order<Key>::less)
+      || (is_greater_v<Compare, Key> && has_built_in_order<Key>::greater));
 
 // clang-format off
 template <std::size_t Bytes> struct unsigned_of_size;

@@ -10,12 +10,15 @@
 #include <gpusort/workspace.h>
 #include <gtest/gtest.h>
 
+#include <thrust/detail/execute_with_allocator.h>
+#include <thrust/device_malloc_allocator.h>
 #include <thrust/device_ptr.h>
 #include <thrust/execution_policy.h>
 #include <thrust/iterator/reverse_iterator.h>
 #include <thrust/memory.h>
 #include <thrust/mr/allocator.h>
 #include <thrust/pair.h>
+#include <thrust/system/cuda/detail/par.h>
 #include <thrust/system/cuda/execution_policy.h>
 #include <thrust/system/cuda/memory_resource.h>
 #include <thrust/system_error.h>
@@ -59,6 +62,75 @@ void return_temporary_buffer(own_memory& policy, Pointer memory, std::ptrdiff_t)
   ++*policy.given_back;
   (void) cudaFree(thrust::raw_pointer_cast(memory)); // waits for the device, so the work is done
 }
+
+/// What an allocator and the copies of it have done.
+struct allocator_log
+{
+  int allocations   = 0;
+  int deallocations = 0;
+  std::size_t bytes = 0;
+};
+
+/// Stream-ordered memory behind Thrust's interface for device allocators, in the way of memory managers' adaptors.
+template <class T>
+class stream_allocator : public thrust::device_malloc_allocator<T>
+{
+  using base = thrust::device_malloc_allocator<T>;
+
+public:
+  using pointer   = typename base::pointer;
+  using size_type = typename base::size_type;
+
+  template <class U>
+  struct rebind
+  {
+    using other = stream_allocator<U>;
+  };
+
+  stream_allocator(cudaStream_t s, allocator_log& l)
+      : stream(s)
+      , log(&l)
+  {}
+  template <class U>
+  stream_allocator(stream_allocator<U> const& other)
+      : stream(other.stream)
+      , log(other.log)
+  {}
+
+  pointer allocate(size_type n)
+  {
+    void* memory = nullptr;
+    if (cudaMallocAsync(&memory, n * sizeof(T), stream) != cudaSuccess)
+    {
+      throw std::bad_alloc{};
+    }
+    ++log->allocations;
+    log->bytes += n * sizeof(T);
+    return pointer(static_cast<T*>(memory));
+  }
+  void deallocate(pointer memory, size_type) noexcept
+  {
+    if (cudaFreeAsync(thrust::raw_pointer_cast(memory), stream) == cudaSuccess)
+    {
+      ++log->deallocations;
+    }
+  }
+
+  cudaStream_t stream;
+  allocator_log* log;
+};
+
+/// A policy class around Thrust's policy with an allocator and a stream, in the way of memory managers' exec_policy.
+using base_of_stream_policy =
+  thrust::detail::execute_with_allocator<stream_allocator<char>, thrust::cuda_cub::execute_on_stream_base>;
+
+class stream_policy : public base_of_stream_policy
+{
+public:
+  stream_policy(cudaStream_t stream, allocator_log& log)
+      : base_of_stream_policy(thrust::cuda::par(stream_allocator<char>(stream, log)).on(stream))
+  {}
+};
 
 } // namespace users
 
@@ -217,6 +289,87 @@ TEST(Allocator, PolicyWithTemporaryBuffersOfItsOwn)
   EXPECT_EQ(taken, 1);
   EXPECT_EQ(given_back, 1);
   p.expect_sorted();
+}
+
+TEST(MemoryAlone, OfAPolicyClassAroundAllocatorAndStream)
+{
+  pairs p;
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    own_stream const stream, other;
+    p.load();
+    p.sort(algorithm(thrust::cuda::par.on(stream))); // loads the kernels, which may wait for what runs
+    p.load();
+    cudaMemPool_t default_pool = nullptr;
+    require(cudaDeviceGetDefaultMemPool(&default_pool, 0), "default pool");
+    std::size_t const used_before = used_of_pool(default_pool, cudaMemPoolAttrUsedMemCurrent);
+    users::allocator_log log;
+    users::stream_policy const policy(stream, log);
+    held_stream held(other);
+    p.sort(algorithm(policy));
+    EXPECT_TRUE(held.is_held()) << "the call waited for another stream";
+    EXPECT_EQ(cudaStreamQuery(stream), cudaSuccess) << "the call did not wait for its own";
+    EXPECT_EQ(used_of_pool(default_pool, cudaMemPoolAttrUsedMemCurrent), used_before);
+    EXPECT_EQ(log.allocations, 1);
+    EXPECT_EQ(log.deallocations, 1);
+    EXPECT_EQ(log.bytes,
+              gpusort::workspace_bytes_by_key(algorithm(policy), p.keys.begin(), p.keys.end(), p.values.begin()));
+    held.release();
+    p.expect_sorted();
+  });
+}
+
+TEST(Allocator, OfAPolicyClassWithoutATag)
+{
+  pairs p;
+  p.load();
+  own_stream const stream;
+  users::allocator_log log;
+  gpusort::stable_sort_by_key(
+    users::stream_policy(stream, log), p.keys.begin(), p.keys.end(), p.values.begin(), thrust::less<key>{});
+  EXPECT_EQ(log.allocations, 1);
+  EXPECT_EQ(log.deallocations, 1);
+  p.expect_sorted();
+}
+
+/// Looks, whenever it gets memory back, whether its stream still has work.
+struct asking_allocator : counting_allocator<>
+{
+  cudaStream_t stream = nullptr;
+  int asked           = 0;
+  int too_early       = 0;
+
+  void deallocate(char* memory, std::size_t n)
+  {
+    ++asked;
+    too_early += cudaStreamQuery(stream) != cudaSuccess ? 1 : 0;
+    counting_allocator<>::deallocate(memory, n);
+  }
+};
+
+TEST(MemoryAlone, IsGivenBackOnlyWhenParHasWaited)
+{
+  pairs p;
+  int* never = nullptr;
+  require(cudaMallocManaged(&never, sizeof(int)), "a flag");
+  *never = 0;
+  for_each_algorithm([&](char const* name, auto algorithm) {
+    SCOPED_TRACE(name);
+    own_stream const stream;
+    p.load();
+    p.sort(algorithm(thrust::cuda::par.on(stream))); // loads the kernels, which may wait for what runs
+    p.load();
+    asking_allocator allocator;
+    allocator.stream = stream;
+    spin<<<1, 1, 0, stream>>>(never, 200'000'000); // 0.2 s, which the launches of the sort do not outlast
+    require(cudaGetLastError(), "spinning kernel");
+    p.sort(algorithm(thrust::cuda::par(allocator).on(stream)));
+    EXPECT_EQ(allocator.asked, 1);
+    EXPECT_EQ(allocator.too_early, 0) << "scratch was given back while the sort was using it";
+    EXPECT_TRUE(allocator.is_balanced());
+    p.expect_sorted();
+  });
+  require(cudaFree(never), "cudaFree");
 }
 
 TEST(MemoryAlone, IsStreamOrderedWithoutAnAllocator)

@@ -27,7 +27,7 @@ using gpusort::radix::bits_of;
 using gpusort::radix::make_key_order;
 
 /// Sorts keys alone and with their positions as values, both ways, and compares bit for bit with a stable sort by rank.
-template <class Key, class Compare>
+template <class Key, class Compare, class Value = std::uint32_t>
 void check_order(std::vector<Key> const& keys)
 {
   auto const order    = make_key_order<Key, Compare>();
@@ -43,12 +43,12 @@ void check_order(std::vector<Key> const& keys)
   thrust::device_vector<Key> with(keys.begin(), keys.end());
   std::vector<std::uint32_t> positions(n);
   std::iota(positions.begin(), positions.end(), 0u);
-  thrust::device_vector<std::uint32_t> values(positions.begin(), positions.end());
+  thrust::device_vector<Value> values(positions.begin(), positions.end());
   gpusort::stable_sort_by_key(gpusort::radix_sort, with.begin(), with.end(), values.begin(), Compare{});
 
-  thrust::host_vector<Key> const sorted                = alone;
-  thrust::host_vector<Key> const sorted_with           = with;
-  thrust::host_vector<std::uint32_t> const sorted_from = values;
+  thrust::host_vector<Key> const sorted        = alone;
+  thrust::host_vector<Key> const sorted_with   = with;
+  thrust::host_vector<Value> const sorted_from = values;
   std::size_t wrong = 0, wrong_with = 0, wrong_values = 0;
   for (std::size_t i = 0; i < n; ++i)
   {
@@ -208,6 +208,49 @@ TEST(RadixPaths, EveryKeyInOneBucketOfEveryDigit)
     check_all_sizes<std::uint64_t>([=](std::size_t i, std::size_t n) {
       return i == n / 2 ? odd : 0x0102030405060708u;
     });
+  }
+}
+
+/// The least n, and a few more, whose tiles have all their places in use.
+template <class Key>
+std::size_t full_tiles(std::size_t value_bytes)
+{
+  auto const shape = gpusort::radix::pass_shape_for(sizeof(Key), value_bytes);
+  std::size_t n    = 1;
+  while (gpusort::radix::rows_for(n, shape.threads, shape.items) < shape.items)
+  {
+    n += static_cast<std::size_t>(shape.threads);
+  }
+  return n + 7;
+}
+
+template <class Key, class Value>
+void check_full_tiles()
+{
+  std::size_t const n = std::max(full_tiles<Key>(0), full_tiles<Key>(sizeof(Value)));
+  std::vector<Key> uniform(n), few(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    std::uint64_t const bits = mixed(i);
+    // The upper bits of the product: all of them vary, and floats get whole numbers.
+    constexpr int width = static_cast<int>(sizeof(Key)) * 8;
+    uniform[i]          = static_cast<Key>(static_cast<unsigned __int128>(bits) * mixed(bits) >> (128 - width));
+    few[i]              = static_cast<Key>(bits % 5);
+  }
+  check_order<Key, thrust::less<Key>, Value>(uniform);
+  check_order<Key, thrust::greater<Key>, Value>(few);
+}
+
+TEST(RadixPaths, FullTiles)
+{
+  check_full_tiles<std::uint32_t, std::uint32_t>();
+  if (!in_a_hurry())
+  {
+    check_full_tiles<std::uint64_t, std::uint32_t>();
+    check_full_tiles<std::uint64_t, std::uint64_t>();
+    check_full_tiles<float, std::uint32_t>();
+    check_full_tiles<std::uint8_t, std::uint64_t>();
+    check_full_tiles<unsigned __int128, std::uint32_t>();
   }
 }
 

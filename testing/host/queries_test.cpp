@@ -1,6 +1,7 @@
 // The queries: what an algorithm promises, which keys have a radix order, what automatic would run. Mostly at compile
 // time: this file compiling is the better part of the test.
 #include <gpusort/algorithm.h>
+#include <gpusort/sort.h>
 #include <gtest/gtest.h>
 
 #include <cuda/std/functional>
@@ -13,6 +14,7 @@
 #include <functional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace gpusort::testing
 {
@@ -121,6 +123,27 @@ TEST(RadixOrder, IsTheOrderOfTheKeys)
       ASSERT_EQ((goes_before<double, std::greater<double>>(f, g)), f > g);
     }
   }
+}
+
+// Enums compare as the language compares them, or by operators of their own, which radix cannot read.
+enum class backwards
+{
+  a,
+  b
+};
+bool operator<(backwards l, backwards r)
+{
+  return static_cast<int>(r) < static_cast<int>(l);
+}
+static_assert(!gpusort::has_radix_order_v<backwards, thrust::less<backwards>>);
+static_assert(gpusort::has_radix_order_v<backwards, thrust::greater<backwards>>);
+static_assert(std::is_same_v<gpusort::selected_t<backwards, std::less<>>, gpusort::merge_sort_t>);
+
+TEST(Queries, EnumsWithOperatorsOfTheirOwnAreSortedByThem)
+{
+  std::vector<backwards> keys{backwards::a, backwards::b};
+  gpusort::sort(keys.begin(), keys.end());
+  EXPECT_EQ(keys.front(), backwards::b);
 }
 
 TEST(RadixOrder, HoldsBothZerosEqualAndPutsNansAtTheEnds)

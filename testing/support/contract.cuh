@@ -214,7 +214,7 @@ TYPED_TEST_P(contract, EveryDistribution)
 
 TYPED_TEST_P(contract, Million)
 {
-  std::size_t const n = 1'000'003;
+  std::size_t const n = 2'300'003;
   device_range<typename TestFixture::key, typename TestFixture::value> room(n);
   this->check(room, distribution::uniform, n, 3);
   this->check(room, distribution::few_distinct, n, 0);
