@@ -32,7 +32,7 @@ struct findings
   std::int32_t turn[16]; // of each digit: how many passes come before its own; negative, if it has none
 };
 
-/// Decides what is left to do, from the bins' sizes: one warp a digit. Called by the last block of count_digits.
+/// Decides what is left to do. Called by one thread of the last block of count_digits.
 /// `stable_reversal`: equal keys may be told apart, by their values or as -0 and +0.
 template <int Digits>
 __device__ void plan_passes(findings& found, bool const (&varies)[Digits], bool stable_reversal)
