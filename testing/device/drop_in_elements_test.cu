@@ -226,8 +226,8 @@ TEST(DropInElement, ThatKnowsWhereItLivesIsMovedByItsOwnCode)
   std::vector<std::uint32_t> const keys_before = expected;
   std::sort(expected.begin(), expected.end());
 
-  self_aware* memory = nullptr;
-  require(cudaMalloc(&memory, n * sizeof(self_aware)), "elements");
+  device_memory<self_aware> const room = allocate_on_device<self_aware>(n);
+  self_aware* const memory             = room.get();
   thrust::device_vector<std::uint32_t> numbers(n);
   for (bool const as_keys : {true, false})
   {
@@ -251,7 +251,6 @@ TEST(DropInElement, ThatKnowsWhereItLivesIsMovedByItsOwnCode)
     EXPECT_EQ(result, expected);
     EXPECT_EQ(moved_by_bytes[0], 0u);
   }
-  require(cudaFree(memory), "cudaFree");
 }
 
 // Comparators that are no strict weak ordering. The order is anybody's guess; the elements are not.

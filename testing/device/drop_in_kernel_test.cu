@@ -1,4 +1,5 @@
 // thrust::seq in device code: every algorithm in its sequential form, on a thread of a kernel.
+#include <testing/support/device_memory.cuh>
 #include <testing/support/types.cuh>
 
 #include <gpusort/sort.h>
@@ -13,7 +14,6 @@
 #include <numeric>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 namespace gpusort::testing
 {
@@ -148,59 +148,57 @@ TYPED_TEST_SUITE(in_kernel, calls, call_names);
 TYPED_TEST(in_kernel, SortsARowInEachThread)
 {
   constexpr std::size_t size = std::size_t{rows} * row_stride;
-  std::vector<key> in(size);
+  host_array<key> in(size);
   for (std::size_t i = 0; i < size; ++i)
   {
     in[i] = static_cast<key>((i * 2654435761u >> 4) % 101); // ties in every row of some length
   }
-  key* keys   = nullptr;
-  key* pairs  = nullptr;
-  int* values = nullptr;
-  require(cudaMallocManaged(&keys, size * sizeof(key)), "keys");
-  require(cudaMallocManaged(&pairs, size * sizeof(key)), "keys of pairs");
-  require(cudaMallocManaged(&values, size * sizeof(int)), "values");
-  std::copy(in.begin(), in.end(), keys);
-  std::copy(in.begin(), in.end(), pairs);
-  std::iota(values, values + size, 0);
+  host_array<int> positions(size);
+  std::iota(positions.begin(), positions.end(), 0);
 
-  sort_rows<TypeParam><<<1, rows>>>(keys, pairs, values);
+  guarded_array<key> keys(size), pairs(size);
+  guarded_array<int> values(size);
+  keys.load(in);
+  pairs.load(in);
+  values.load(positions);
+  sort_rows<TypeParam><<<1, rows>>>(keys.begin(), pairs.begin(), values.begin());
   require(cudaGetLastError(), "launch");
   require(cudaDeviceSynchronize(), "kernel");
 
+  // Everything behind a row stays as it was.
   for (int row = 0; row < rows; ++row)
   {
-    SCOPED_TRACE(::testing::Message() << "row of " << 5 * row);
-    std::size_t const begin = static_cast<std::size_t>(row) * row_stride;
-    std::size_t const end   = begin + static_cast<std::size_t>(5 * row);
-    std::size_t const next  = begin + row_stride;
-
-    // Everything behind the row is as it was.
-    EXPECT_TRUE(std::equal(keys + end, keys + next, in.data() + end));
-    EXPECT_TRUE(std::equal(pairs + end, pairs + next, in.data() + end));
-
-    std::vector<int> positions(end - begin);
-    std::iota(positions.begin(), positions.end(), static_cast<int>(begin));
-    std::stable_sort(positions.begin(), positions.end(), [&](int a, int b) {
+    int* const first = positions.begin() + row * row_stride;
+    std::stable_sort(first, first + 5 * row, [&](int a, int b) {
       return in[static_cast<std::size_t>(a)] < in[static_cast<std::size_t>(b)];
     });
-    std::vector<int> found(values + begin, values + end);
-    for (std::size_t i = begin; i < end; ++i)
-    {
-      key const expected = in[static_cast<std::size_t>(positions[i - begin])];
-      ASSERT_EQ(keys[i], expected) << "at " << i - begin;
-      ASSERT_EQ(pairs[i], expected) << "at " << i - begin;
-      ASSERT_EQ(in[static_cast<std::size_t>(values[i])], expected) << "the value left its key, at " << i - begin;
-    }
-    if constexpr (!TypeParam::stable)
-    {
-      std::sort(found.begin(), found.end());
-      std::sort(positions.begin(), positions.end());
-    }
-    EXPECT_EQ(found, positions);
   }
-  require(cudaFree(keys), "cudaFree");
-  require(cudaFree(pairs), "cudaFree");
-  require(cudaFree(values), "cudaFree");
+  host_array<key> expected(size);
+  for (std::size_t i = 0; i < size; ++i)
+  {
+    expected[i] = in[static_cast<std::size_t>(positions[i])];
+  }
+  EXPECT_TRUE(keys.holds(expected));
+  EXPECT_TRUE(pairs.holds(expected));
+  if constexpr (TypeParam::stable)
+  {
+    EXPECT_TRUE(values.holds(positions));
+  }
+  else
+  {
+    host_array<int> const found = values.read();
+    for (int row = 0; row < rows; ++row)
+    {
+      SCOPED_TRACE(::testing::Message() << "row of " << 5 * row);
+      int const begin = row * row_stride, end = begin + 5 * row;
+      ASSERT_TRUE(std::is_permutation(found.begin() + begin, found.begin() + end, positions.begin() + begin));
+      EXPECT_TRUE(std::equal(found.begin() + end, found.begin() + begin + row_stride, positions.begin() + end));
+      for (std::size_t i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      {
+        ASSERT_EQ(in[static_cast<std::size_t>(found[i])], expected[i]) << "the value left its key, at " << i;
+      }
+    }
+  }
 }
 
 } // namespace

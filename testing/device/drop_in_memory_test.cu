@@ -350,9 +350,6 @@ struct asking_allocator : counting_allocator<>
 TEST(MemoryAlone, IsGivenBackOnlyWhenParHasWaited)
 {
   pairs p;
-  int* never = nullptr;
-  require(cudaMallocManaged(&never, sizeof(int)), "a flag");
-  *never = 0;
   for_each_algorithm([&](char const* name, auto algorithm) {
     SCOPED_TRACE(name);
     own_stream const stream;
@@ -361,15 +358,13 @@ TEST(MemoryAlone, IsGivenBackOnlyWhenParHasWaited)
     p.load();
     asking_allocator allocator;
     allocator.stream = stream;
-    spin<<<1, 1, 0, stream>>>(never, 200'000'000); // 0.2 s, which the launches of the sort do not outlast
-    require(cudaGetLastError(), "spinning kernel");
+    keep_busy(stream, 200'000'000); // 0.2 s, which the launches of the sort do not outlast
     p.sort(algorithm(thrust::cuda::par(allocator).on(stream)));
     EXPECT_EQ(allocator.asked, 1);
     EXPECT_EQ(allocator.too_early, 0) << "scratch was given back while the sort was using it";
     EXPECT_TRUE(allocator.is_balanced());
     p.expect_sorted();
   });
-  require(cudaFree(never), "cudaFree");
 }
 
 TEST(MemoryAlone, IsStreamOrderedWithoutAnAllocator)
@@ -539,29 +534,27 @@ TEST(Failure, NoMemoryLeftOnTheDeviceLarge)
   // Twice as much as the library keeps between calls, so that what earlier calls left behind is not enough.
   std::size_t free_bytes = 0, total_bytes = 0;
   require(cudaMemGetInfo(&free_bytes, &total_bytes), "free memory");
-  std::size_t const count = total_bytes / 32 / sizeof(key);
-  key* keys               = nullptr;
-  require(cudaMalloc(&keys, count * sizeof(key)), "keys");
-  unsigned long long* changes = nullptr;
-  require(cudaMallocManaged(&changes, sizeof(*changes)), "a counter");
-  *changes = 0;
+  std::size_t const count              = total_bytes / 32 / sizeof(key);
+  device_memory<key> const keys_memory = allocate_on_device<key>(count);
+  key* const keys                      = keys_memory.get();
+  device_variable<unsigned long long> const changes(0);
   count_down<<<1024, 256>>>(keys, count);
-  count_changes<<<1024, 256>>>(keys, count, changes);
+  count_changes<<<1024, 256>>>(keys, count, changes.get());
   require(cudaDeviceSynchronize(), "fill");
-  ASSERT_EQ(*changes, 0u);
+  ASSERT_EQ(changes.read(), 0u);
 
   // Loads what a sort needs beside its scratch.
   for_each_algorithm([&](char const*, auto algorithm) { gpusort::sort(algorithm(thrust::device), keys, keys + 2); });
   count_down<<<1024, 256>>>(keys, count);
   require(cudaDeviceSynchronize(), "fill");
 
-  std::vector<void*> hog;
+  std::vector<device_memory<void>> hog;
   for (std::size_t piece = std::size_t{1} << 36; piece >= (std::size_t{1} << 24); piece /= 2)
   {
     void* memory = nullptr;
     while (cudaMalloc(&memory, piece) == cudaSuccess)
     {
-      hog.push_back(memory);
+      hog.emplace_back(memory);
     }
     (void) cudaGetLastError();
   }
@@ -570,13 +563,10 @@ TEST(Failure, NoMemoryLeftOnTheDeviceLarge)
     EXPECT_THROW(gpusort::sort(algorithm(thrust::device), keys, keys + count), std::bad_alloc);
     EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "the error was reported and has to be gone";
   });
-  for (void* const memory : hog)
-  {
-    require(cudaFree(memory), "cudaFree");
-  }
-  count_changes<<<1024, 256>>>(keys, count, changes);
+  hog.clear();
+  count_changes<<<1024, 256>>>(keys, count, changes.get());
   require(cudaDeviceSynchronize(), "count");
-  EXPECT_EQ(*changes, 0u);
+  EXPECT_EQ(changes.read(), 0u);
 
   // Memory is there again.
   gpusort::sort(thrust::device, keys, keys + count);
@@ -585,8 +575,6 @@ TEST(Failure, NoMemoryLeftOnTheDeviceLarge)
   require(cudaMemcpy(&ends[1], keys + count - 1, sizeof(key), cudaMemcpyDeviceToHost), "read back");
   EXPECT_EQ(ends[0], 1u);
   EXPECT_EQ(ends[1], count);
-  require(cudaFree(keys), "cudaFree");
-  require(cudaFree(changes), "cudaFree");
 }
 
 TEST(Failure, OfCudaIsASystemError)

@@ -113,14 +113,10 @@ TEST(WaitingAlone, ParWaitsForItsStream)
     load_kernels(algorithm, keys, in);
     keys.load(in);
     own_stream const stream;
-    int* never = nullptr;
-    require(cudaMallocManaged(&never, sizeof(int)), "a flag");
-    *never = 0;
-    spin<<<1, 1, 0, stream>>>(never, 20'000'000);
+    keep_busy(stream, 20'000'000);
     gpusort::sort(algorithm(thrust::cuda::par.on(stream)), keys.begin(), keys.end());
     EXPECT_EQ(cudaStreamQuery(stream), cudaSuccess) << "the call did not wait";
     EXPECT_TRUE(keys.holds(sorted(in)));
-    require(cudaFree(never), "cudaFree");
   });
 }
 
@@ -130,14 +126,10 @@ TEST(WaitingAlone, DeviceWaitsForTheDefaultStream)
   guarded_array<key> keys(n);
   load_kernels(gpusort::automatic, keys, in);
   keys.load(in);
-  int* never = nullptr;
-  require(cudaMallocManaged(&never, sizeof(int)), "a flag");
-  *never = 0;
-  spin<<<1, 1>>>(never, 20'000'000);
+  keep_busy(cudaStreamLegacy, 20'000'000);
   gpusort::sort(thrust::device, keys.begin(), keys.end());
   EXPECT_EQ(cudaStreamQuery(cudaStreamLegacy), cudaSuccess) << "the call did not wait";
   EXPECT_TRUE(keys.holds(sorted(in)));
-  require(cudaFree(never), "cudaFree");
 }
 
 TEST(StreamAlone, ParWaitsForNoOtherStream)
@@ -230,16 +222,12 @@ TEST(Stream, WorkBeforeAndAfterIsInOrder)
     keys.load(input());
     copy.load(input(2));
     own_stream const stream;
-    int* never = nullptr;
-    require(cudaMallocManaged(&never, sizeof(int)), "a flag");
-    *never = 0;
-    spin<<<1, 1, 0, stream>>>(never, 20'000'000);
+    keep_busy(stream, 20'000'000);
     fill_downwards<<<1, 1024, 0, stream>>>(keys.begin(), n);
     gpusort::sort(algorithm(thrust::cuda::par_nosync.on(stream)), keys.begin(), keys.end());
     require(cudaMemcpyAsync(copy.begin(), keys.begin(), n * sizeof(key), cudaMemcpyDeviceToDevice, stream), "copy");
     require(cudaStreamSynchronize(stream), "wait");
     EXPECT_TRUE(copy.holds(expected.data()));
-    require(cudaFree(never), "cudaFree");
   });
 }
 

@@ -1,15 +1,15 @@
 // Ranges of more than 2^32 elements. Made and checked on the GPU; what does not fit its memory is skipped.
-#include <testing/support/types.cuh>
+#include <testing/support/owned_memory.cuh>
 
 #include <gpusort/sort.h>
 #include <gpusort/workspace.h>
 #include <gtest/gtest.h>
 
 #include <thrust/execution_policy.h>
+#include <thrust/functional.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace gpusort::testing
@@ -18,25 +18,6 @@ namespace
 {
 
 constexpr std::uint64_t over_32_bits = (std::uint64_t{1} << 32) + 1000;
-
-struct free_on_device
-{
-  void operator()(void* memory) const
-  {
-    (void) cudaFree(memory);
-  }
-};
-
-template <class T>
-using device_memory = std::unique_ptr<T, free_on_device>;
-
-template <class T>
-device_memory<T> allocate(std::uint64_t n)
-{
-  void* memory = nullptr;
-  require(cudaMalloc(&memory, n * sizeof(T)), "memory of a large test");
-  return device_memory<T>(static_cast<T*>(memory));
-}
 
 __host__ __device__ std::uint64_t hash(std::uint64_t x)
 {
@@ -164,26 +145,21 @@ void sort_keys(Policy policy, std::uint64_t n, Compare comp)
   {
     GTEST_SKIP() << needs(bytes);
   }
-  device_memory<Key> const keys = allocate<Key>(n);
-  tally* tallies                = nullptr;
-  unsigned long long* wrong     = nullptr;
-  require(cudaMallocManaged(&tallies, 2 * sizeof(tally)), "tallies");
-  require(cudaMallocManaged(&wrong, sizeof(*wrong)), "a counter");
-  tallies[0] = tallies[1] = tally{0, 0};
-  *wrong                  = 0;
+  device_memory<Key> const keys = allocate_on_device<Key>(n);
+  device_variable<tally> const tally_before(tally{0, 0}), tally_after(tally{0, 0});
+  device_variable<unsigned long long> const wrong(0);
 
   make_keys<<<blocks, threads>>>(keys.get(), n);
-  take_tally<<<blocks, threads>>>(keys.get(), n, &tallies[0]);
+  take_tally<<<blocks, threads>>>(keys.get(), n, tally_before.get());
   gpusort::stable_sort(policy, keys.get(), keys.get() + n, comp);
-  take_tally<<<blocks, threads>>>(keys.get(), n, &tallies[1]);
-  count_inversions<<<blocks, threads>>>(keys.get(), n, comp, wrong);
+  take_tally<<<blocks, threads>>>(keys.get(), n, tally_after.get());
+  count_inversions<<<blocks, threads>>>(keys.get(), n, comp, wrong.get());
   require(cudaDeviceSynchronize(), "check");
 
-  EXPECT_EQ(*wrong, 0u) << "neighbours stand the wrong way round";
-  EXPECT_EQ(tallies[0].sum, tallies[1].sum);
-  EXPECT_EQ(tallies[0].sum_of_hashes, tallies[1].sum_of_hashes);
-  require(cudaFree(tallies), "cudaFree");
-  require(cudaFree(wrong), "cudaFree");
+  tally const before = tally_before.read(), after = tally_after.read();
+  EXPECT_EQ(wrong.read(), 0u) << "neighbours stand the wrong way round";
+  EXPECT_EQ(before.sum, after.sum);
+  EXPECT_EQ(before.sum_of_hashes, after.sum_of_hashes);
 }
 
 template <class Key, class Policy, class Compare>
@@ -196,20 +172,17 @@ void sort_pairs(Policy policy, std::uint64_t n, Compare comp)
   {
     GTEST_SKIP() << needs(bytes);
   }
-  device_memory<Key> const keys                = allocate<Key>(n);
-  device_memory<std::uint64_t> const positions = allocate<std::uint64_t>(n);
-  unsigned long long* wrong                    = nullptr;
-  require(cudaMallocManaged(&wrong, sizeof(*wrong)), "a counter");
-  *wrong = 0;
+  device_memory<Key> const keys                = allocate_on_device<Key>(n);
+  device_memory<std::uint64_t> const positions = allocate_on_device<std::uint64_t>(n);
+  device_variable<unsigned long long> const wrong(0);
 
   make_keys<<<blocks, threads>>>(keys.get(), n);
   make_positions<<<blocks, threads>>>(positions.get(), n);
   gpusort::stable_sort_by_key(policy, keys.get(), keys.get() + n, positions.get(), comp);
-  count_wrong_pairs<<<blocks, threads>>>(keys.get(), positions.get(), n, comp, wrong);
+  count_wrong_pairs<<<blocks, threads>>>(keys.get(), positions.get(), n, comp, wrong.get());
   require(cudaDeviceSynchronize(), "check");
 
-  EXPECT_EQ(*wrong, 0u);
-  require(cudaFree(wrong), "cudaFree");
+  EXPECT_EQ(wrong.read(), 0u);
 }
 
 TEST(Large, RadixKeysOfOneByte)

@@ -1,6 +1,7 @@
 // Device memory for tests: ranges with guards on both sides, streams, and kernels that hold a stream up.
 #pragma once
 
+#include <testing/support/owned_memory.cuh>
 #include <testing/support/types.cuh>
 
 #include <cuda_runtime.h>
@@ -8,6 +9,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 namespace gpusort::testing
@@ -145,7 +147,8 @@ private:
   cudaStream_t stream_ = nullptr;
 };
 
-/// Returns when *released is not 0 or the time is up: a test that waits where it must not fails, but ends.
+/// Returns when *released is not 0, if there is such a flag, or the time is up: a test that waits where it must not
+/// fails, but ends.
 static __global__ void spin(int const volatile* released, unsigned long long nanoseconds)
 {
   unsigned long long begin = 0, now = 0;
@@ -153,7 +156,14 @@ static __global__ void spin(int const volatile* released, unsigned long long nan
   do
   {
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  } while (*released == 0 && now - begin < nanoseconds);
+  } while ((released == nullptr || *released == 0) && now - begin < nanoseconds);
+}
+
+/// Holds a stream up for a time.
+inline void keep_busy(cudaStream_t stream, unsigned long long nanoseconds)
+{
+  spin<<<1, 1, 0, stream>>>(nullptr, nanoseconds);
+  require(cudaGetLastError(), "spinning kernel");
 }
 
 /// Holds a stream up until it is released, at most ten seconds.
@@ -163,9 +173,11 @@ public:
   explicit held_stream(cudaStream_t stream)
       : stream_(stream)
   {
-    require(cudaHostAlloc(&released_, sizeof(int), cudaHostAllocMapped), "mapped memory");
+    void* memory = nullptr;
+    require(cudaHostAlloc(&memory, sizeof(int), cudaHostAllocMapped), "mapped memory");
+    released_.reset(static_cast<int*>(memory));
     *released_ = 0;
-    spin<<<1, 1, 0, stream_>>>(released_, 10'000'000'000ull);
+    spin<<<1, 1, 0, stream_>>>(released_.get(), 10'000'000'000ull);
     require(cudaGetLastError(), "spinning kernel");
   }
   held_stream(held_stream const&)            = delete;
@@ -174,7 +186,6 @@ public:
   {
     release();
     (void) cudaStreamSynchronize(stream_);
-    (void) cudaFreeHost(const_cast<int*>(released_));
   }
 
   bool is_held() const
@@ -183,12 +194,20 @@ public:
   }
   void release()
   {
-    *const_cast<int volatile*>(released_) = 1;
+    *const_cast<int volatile*>(released_.get()) = 1;
   }
 
 private:
+  struct free_on_host
+  {
+    void operator()(int* memory) const
+    {
+      (void) cudaFreeHost(memory);
+    }
+  };
+
   cudaStream_t stream_;
-  int* released_ = nullptr;
+  std::unique_ptr<int, free_on_host> released_;
 };
 
 } // namespace gpusort::testing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <testing/support/inputs.h>
+#include <testing/support/owned_memory.cuh>
 
 #include <cuda/std/functional>
 #include <cuda_bf16.h>
@@ -14,21 +15,11 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <vector>
 
 namespace gpusort::testing
 {
-
-inline void require(cudaError_t status, char const* what)
-{
-  if (status != cudaSuccess)
-  {
-    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
-  }
-}
 
 // Keys. A record carries its input position in a field that no order looks at, so that lost stability shows up in a
 // comparison of bytes. No type has padding.
@@ -255,13 +246,10 @@ __global__ void take_address_of_projection_less(compare_pointer<Key>* out)
 template <class Key>
 compare_pointer<Key> projection_less_on_device()
 {
-  compare_pointer<Key>* out = nullptr;
-  require(cudaMallocManaged(&out, sizeof(*out)), "managed memory for a function pointer");
-  take_address_of_projection_less<Key><<<1, 1>>>(out);
-  require(cudaDeviceSynchronize(), "fetching a function pointer");
-  compare_pointer<Key> const address = *out;
-  require(cudaFree(out), "cudaFree");
-  return address;
+  device_variable<compare_pointer<Key>> const address(nullptr);
+  take_address_of_projection_less<Key><<<1, 1>>>(address.get());
+  require(cudaGetLastError(), "fetching a function pointer");
+  return address.read();
 }
 
 // Orders. `with<Key>(f)` calls f(ours, thrusts, hosts): the comparator given to gpusort on the GPU, to Thrust on the GPU
