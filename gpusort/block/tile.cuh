@@ -4,6 +4,10 @@
 namespace gpusort::block
 {
 
+/// Stands for the value array where keys move alone.
+struct no_values
+{};
+
 /// held[i] = from(place) for the thread's i-th place of a tile of `size` <= Threads x Items elements.
 template <int Threads, int Items, class T, class From>
 __device__ void read_tile(T (&held)[Items], int size, From from)

@@ -174,6 +174,23 @@ struct key_order
     return static_cast<Bits>(bits ^ flip);
   }
 
+  /// The key of a rank; of those that share it, +0.
+  __host__ __device__ Bits bits_of_rank(Bits rank) const
+  {
+    Bits bits = static_cast<Bits>(rank ^ flip);
+    if constexpr (IsFloat)
+    {
+      bits = static_cast<Bits>(bits ^ ((bits & sign_bit) ? sign_bit : static_cast<Bits>(~Bits{0})));
+    }
+    return bits;
+  }
+
+  /// Whether bits_of_rank does not give the key back.
+  __host__ __device__ bool loses(Bits bits) const
+  {
+    return IsFloat && bits == sign_bit;
+  }
+
   /// The d-th digit of a key, the least significant being the 0-th.
   __host__ __device__ unsigned digit(Bits bits, int d) const
   {

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace gpusort::radix
 {
@@ -36,24 +37,72 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
   return {256, 12, 3};
 }
 
-/// The blocks that sort a whole input on their own: few threads for the smallest inputs, because every pass costs each
-/// warp of the block the same (2^8 u32: 11.0 us, with 512 threads 13.1), and many for the others. Items are what the
-/// 64 KB of shared memory of the oldest devices hold.
-struct one_tile_shape
+/// The blocks that sort what fits them: few threads for the smallest inputs, and where the shared memory of a device does
+/// not hold more.
+struct sort_shape
 {
   int threads;
   int items; // a thread
 };
 
-__host__ __device__ constexpr one_tile_shape one_tile_shape_for(std::size_t key_bytes, bool small)
+__host__ __device__ constexpr sort_shape block_sort_shape(bool small)
 {
-  return small ? one_tile_shape{256, 8} : one_tile_shape{512, key_bytes <= 4 ? 16 : key_bytes <= 8 ? 12 : 6};
+  return small ? sort_shape{256, 8} : sort_shape{512, 9};
 }
 
-inline constexpr int histogram_threads = 512;
+__host__ __device__ constexpr int block_sort_tile(bool small)
+{
+  return block_sort_shape(small).threads * block_sort_shape(small).items;
+}
 
-/// Blocks of the kernels that go on until nothing is left.
-inline constexpr int resident_blocks_per_sm = 3;
+/// Elements that a block at least sorts if small buckets lie side by side, as a power of two: about half of what fits it,
+/// or less, down to 2^9, where that leaves multiprocessors idle.
+constexpr int share_log2_for(std::size_t n, bool small)
+{
+  int log2 = small ? 10 : 11;
+  while (log2 > 9 && n >> log2 < 128)
+  {
+    --log2;
+  }
+  return log2;
+}
+
+/// Blocks that sort buckets, a multiprocessor: what registers are shared out for. Measured on an H200, uniform keys, 2^28, in
+/// ms for the whole sort, with one and with two: u32 5.3, 4.5; u64 8.9, 7.9; pairs of u32 7.65, 7.5; u128 16.3, 18.9.
+__host__ __device__ constexpr int block_sorts_per_sm(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return key_bytes > 8 || value_bytes > 8 || (key_bytes == 8 && value_bytes != 0) ? 1 : 2;
+}
+
+/// One split into 256 buckets makes even ones that fit a block of up to this many elements; more take two levels.
+constexpr std::size_t one_level_elements(bool small)
+{
+  return std::size_t{256} * (small ? 1024 : 4096);
+}
+
+/// Segments that are split together beyond the first two levels, where few are left. Bounded for their counters' memory.
+constexpr std::size_t max_segments_for(std::size_t n, bool two_levels)
+{
+  std::size_t const few = n / (std::size_t{8} * block_sort_tile(false));
+  std::size_t const all = few < 1024 ? few : 1024;
+  return two_levels ? (all < 256 ? 256 : all) : (all < 16 ? 16 : all);
+}
+
+/// Where a bucket has more than this part of a segment, lanes that count in shared memory wait too long for each other.
+inline constexpr unsigned crowded_share = 8;
+
+/// Levels whose buckets follow a sample; further ones go by digits.
+inline constexpr std::uint32_t sampled_levels = 4;
+inline constexpr int samples_per_thread       = 4;
+
+inline constexpr int look_threads       = 512;
+inline constexpr int look_blocks_per_sm = 2;
+
+/// Keys that a thread of a look reads at once: what its registers hold beside the rest.
+__host__ __device__ constexpr int look_items(std::size_t key_bytes)
+{
+  return key_bytes <= 4 ? 16 : key_bytes <= 8 ? 8 : 4;
+}
 
 /// Blocks that a small input is spread over: about two for each multiprocessor of an H200. Smaller tiles for them
 /// shorten a pass, whose time on a small input is that of one tile. With at least 4, 6, 8 rows 2^16 u32 take 43, 44, 44 us
@@ -70,26 +119,6 @@ constexpr int rows_for(std::size_t n, int threads, int items)
   return rows < static_cast<std::size_t>(items) ? static_cast<int>(rows) : items;
 }
 
-/// The kernel that brings the result back, and reversals.
-inline constexpr int home_threads  = 512;
-inline constexpr int moved_at_once = 8; // elements a thread
-
-/// Keys that a thread of the counting reads at once: what its registers hold beside the rest.
-__host__ __device__ constexpr int histogram_items(std::size_t key_bytes)
-{
-  return key_bytes <= 4 ? 16 : key_bytes <= 8 ? 6 : 3;
-}
-
-/// Copies of a block's histogram, as a power of two: lanes of a warp that meet on one digit then meet less often. Bounded
-/// by 32 KB of shared memory a block, with 1 KB a copy and digit.
-constexpr int histogram_copies_log2(int digits)
-{
-  int log2 = 0;
-  while ((digits << (log2 + 1)) <= 32)
-  {
-    ++log2;
-  }
-  return log2;
-}
+inline constexpr int moved_at_once = 8; // elements a thread, where they are copied or reversed
 
 } // namespace gpusort::radix
