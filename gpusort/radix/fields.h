@@ -173,6 +173,16 @@ using word_of_bits_t =
 
 // Orders.
 
+/// As what a projection is called. In host code a __device__ lambda is a stand-in that knows what the lambda returns, if
+/// the lambda states it, but whose call operator is not const.
+#if defined(__CUDACC_EXTENDED_LAMBDA__)
+template <class Function>
+using called_t = std::conditional_t<__nv_is_extended_device_lambda_closure_type(Function), Function&, Function const&>;
+#else
+template <class Function>
+using called_t = Function const&;
+#endif
+
 /// A function of the key, as a part of an order: its result is a field.
 template <class Function>
 struct projection
@@ -180,7 +190,7 @@ struct projection
   Function function;
 
   template <class Key>
-  using result_t = std::decay_t<decltype(std::declval<Function const&>()(std::declval<Key const&>()))>;
+  using result_t = std::decay_t<decltype(std::declval<called_t<Function>>()(std::declval<Key const&>()))>;
 
   template <class Key, class = void>
   struct is_callable : std::false_type
