@@ -17,5 +17,6 @@ void sort_on_the_gpu(thrust::device_vector<int>& v)
 
 void sort_by_a_device_lambda(thrust::device_vector<particle>& v)
 {
-  gpusort::sort(v.begin(), v.end(), gpusort::by([] __device__(particle const& p) -> int { return p.cell; }));
+  gpusort::sort(
+    gpusort::radix_sort, v.begin(), v.end(), gpusort::by([] __device__(particle const& p) -> int { return p.cell; }));
 }

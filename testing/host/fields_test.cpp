@@ -1,5 +1,6 @@
 // Orders by fields: what has one, what the image of a key is, and that everybody who asks for the order gets the same.
 #include <gpusort/order.h>
+#include <gpusort/radix/tuning.h>
 #include <gpusort/sort.h>
 #include <gtest/gtest.h>
 
@@ -128,6 +129,12 @@ static_assert(has_none<thrust::tuple<int, backwards>>(thrust::less<>{}));
 static_assert(has_none<thrust::tuple<int, backwards>>(thrust::greater<>{})); // asks < of its elements
 static_assert(has_none<thrust::tuple<int, int>>(thrust::less<thrust::tuple<int, float>>{}));
 static_assert(has_none<std::tuple<int, int>>(std::less<>{}));
+
+// What the rule's comment says of it.
+static_assert(radix::moves_key_with_image(8, 64) && !radix::moves_key_with_image(8, 65));
+static_assert(radix::moves_key_with_image(12, 40) && !radix::moves_key_with_image(12, 41));
+static_assert(radix::moves_key_with_image(16, 24) && !radix::moves_key_with_image(16, 25));
+static_assert(radix::moves_key_with_image(4, 300) && !radix::moves_key_with_image(17, 1));
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The order, written down again
