@@ -25,7 +25,8 @@ struct by_cell_and_mass
   }
 };
 
-// No radix order is known for a particle, so automatic runs the merge sort, and radix_sort would not compile.
+// Nobody can read what a comparator compares, so automatic runs the merge sort, and radix_sort would not compile.
+// sort_by_fields.cu says the same order in a way that radix sort can read.
 static_assert(std::is_same_v<gpusort::selected_t<particle, by_cell_and_mass>, gpusort::merge_sort_t>);
 
 template <class Vector>

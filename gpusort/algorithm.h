@@ -1,7 +1,7 @@
 // The algorithm tags, what each promises, and the two templates through which new ones are added.
 #pragma once
 
-#include <gpusort/radix/key_order.h>
+#include <gpusort/radix/fields.h>
 
 #include <thrust/detail/execution_policy.h>
 
@@ -123,13 +123,13 @@ struct merge_sort_t : algorithm<merge_sort_t>
   static constexpr bool supports = true;
 };
 
-/// Least-significant-digit radix sort. Stable; O(n x bytes of a key).
+/// Least-significant-digit radix sort. Stable; O(n x bytes of a key, or of the fields that it is ordered by).
 /// Source: Satish, Harris and Garland, section III.
 struct radix_sort_t : algorithm<radix_sort_t>
 {
   static constexpr bool is_stable = true;
   template <class Key, class Compare>
-  static constexpr bool supports = radix::has_key_order_v<Key, Compare>;
+  static constexpr bool supports = radix::has_image_v<Key, Compare>;
 };
 
 inline constexpr automatic_t automatic{};
@@ -143,10 +143,11 @@ template <class Algorithm>
 inline constexpr bool is_stable_v = Algorithm::is_stable;
 
 /// Whether sorting `Key`s under `Compare` is sorting unsigned integers digit by digit: integers of 8 to 128 bits, bool,
-/// character types, float, double, __half, __nv_bfloat16 and enums without an operator of their own, under `less` or `greater` of `thrust::`,
-/// `cuda::std::` or `std::`, for the type itself or `void`.
+/// character types, float, double, __half, __nv_bfloat16, enums without an operator of their own, and `cuda::std` tuples,
+/// `cuda::std` pairs and std::pairs of all these, under `less` or `greater` of `thrust::`, `cuda::std::` or `std::`, for the
+/// type itself or `void`; and keys of any type under `gpusort::by` and `gpusort::descending` (`order.h`).
 template <class Key, class Compare>
-inline constexpr bool has_radix_order_v = radix::has_key_order_v<Key, Compare>;
+inline constexpr bool has_radix_order_v = radix::has_image_v<Key, Compare>;
 
 /// Whether `Algorithm` can sort `Key`s under `Compare`.
 template <class Algorithm, class Key, class Compare>

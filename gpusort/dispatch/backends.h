@@ -2,18 +2,25 @@
 #pragma once
 
 #include <gpusort/algorithm.h>
+#include <gpusort/dispatch/elements.h>
 #include <gpusort/dispatch/stable_host_sort.h>
 #include <gpusort/dispatch/system.h>
 #include <gpusort/hybrid/sequential.h>
 #include <gpusort/merge/sequential.h>
 #include <gpusort/quicksort/sequential.h>
+#include <gpusort/radix/fields.h>
 #include <gpusort/radix/sequential.h>
+#include <gpusort/radix/tuning.h>
 
 #include <nv/target>
+
+#include <cstddef>
+#include <type_traits>
 
 #if defined(__CUDACC__)
 #  include <gpusort/merge/device.cuh>
 #  include <gpusort/radix/device.cuh>
+#  include <gpusort/radix/fields.cuh>
 #endif
 
 namespace gpusort
@@ -85,9 +92,40 @@ template <>
 struct device_backend<merge_sort_t> : merge::device
 {};
 
+// Numbers are sorted by their own bits, everything else by its image.
 template <>
-struct device_backend<radix_sort_t> : radix::device
-{};
+struct device_backend<radix_sort_t>
+{
+  template <class Key, class Compare>
+  using form = std::conditional_t<radix::has_key_order_v<Key, Compare>, radix::device, radix::device_by_fields>;
+
+  template <class Key, class Value, class Compare>
+  static std::size_t scratch_bytes(std::size_t n)
+  {
+    return form<Key, Compare>::template scratch_bytes<Key, Value, Compare>(n);
+  }
+
+  template <class Key, class Value, class Compare>
+  static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
+  {
+    form<Key, Compare>::template sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
+  }
+};
 #endif
+
+namespace dispatch
+{
+
+/// Whether the back end of Algorithm moves the keys themselves; otherwise they are sorted by index.
+template <class Algorithm, class Key, class Value, class Compare>
+inline constexpr bool moves_keys_v = sorts_directly_v<Key>;
+
+template <class Key, class Value, class Compare>
+inline constexpr bool moves_keys_v<radix_sort_t, Key, Value, Compare> =
+  radix::has_key_order_v<Key, Compare>
+  || (std::is_same_v<Value, no_value> && is_bitwise_movable<Key>::value
+      && radix::moves_key_with_image(sizeof(Key), radix::image_of<Key, Compare>::bits));
+
+} // namespace dispatch
 
 } // namespace gpusort

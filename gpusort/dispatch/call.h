@@ -147,7 +147,8 @@ constexpr void require_support()
   constexpr bool supported = supports_v<Algorithm, Key, Compare>;
   static_assert(supported || !std::is_same_v<Algorithm, radix_sort_t>,
                 "gpusort: radix_sort needs keys with a radix order under the comparator (gpusort::has_radix_order_v): "
-                "numbers or enums under less or greater; use gpusort::merge_sort or gpusort::automatic for this one.");
+                "numbers, enums, or tuples or pairs of these under less or greater, or structs under gpusort::by; "
+                "use gpusort::merge_sort or gpusort::automatic for this one.");
   static_assert(supported || std::is_same_v<Algorithm, radix_sort_t>,
                 "gpusort: this algorithm does not support this key type under this comparator "
                 "(gpusort::supports_v); use gpusort::merge_sort or gpusort::automatic.");

@@ -6,6 +6,7 @@
 #include <gpusort/dispatch/elements.h>
 #include <gpusort/dispatch/gather.cuh>
 #include <gpusort/dispatch/system.h>
+#include <gpusort/radix/fields.h>
 #include <gpusort/runtime/layout.h>
 #include <gpusort/runtime/scratch.cuh>
 
@@ -32,13 +33,31 @@ struct compare_at
   }
 };
 
+} // namespace gpusort::dispatch
+
+/// What radix sort can read of a key, it can read through the key's index.
+template <class Key, class Compare, class Index>
+struct gpusort::radix::image_of<Index, gpusort::dispatch::compare_at<Key, Compare, Index>, void>
+{
+  static constexpr int bits = image_of<Key, Compare>::bits;
+
+  template <class Word>
+  __device__ static Word read(dispatch::compare_at<Key, Compare, Index> const& at, Index index, int low)
+  {
+    return image_of<Key, Compare>::template read<Word>(at.comp, at.keys[index], low);
+  }
+};
+
+namespace gpusort::dispatch
+{
+
 /// How one call is carried out, decided from types: which of keys and values the back end moves, and which are gathered
 /// once by a sorted index. `Value` is no_value for keys alone.
 template <class Algorithm, class Key, class Value, class Compare>
 struct device_call
 {
   static constexpr bool with_values   = !std::is_same_v<Value, no_value>;
-  static constexpr bool keys_direct   = sorts_directly_v<Key>;
+  static constexpr bool keys_direct   = moves_keys_v<Algorithm, Key, Value, Compare>;
   static constexpr bool values_direct = !with_values || moves_directly_v<Value>;
   static constexpr bool direct        = keys_direct && values_direct;
 

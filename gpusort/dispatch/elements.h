@@ -14,7 +14,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace gpusort::dispatch
 {
@@ -71,16 +73,32 @@ template <class T, class U>
 struct is_bitwise_movable<::cuda::std::pair<T, U>>
     : std::bool_constant<is_bitwise_movable<T>::value && is_bitwise_movable<U>::value>
 {};
+template <class... T>
+struct is_bitwise_movable<std::tuple<T...>> : std::bool_constant<(is_bitwise_movable<T>::value && ...)>
+{};
+template <class T, class U>
+struct is_bitwise_movable<std::pair<T, U>>
+    : std::bool_constant<is_bitwise_movable<T>::value && is_bitwise_movable<U>::value>
+{};
+
+/// Whether only host functions can make a T: kernels may move its bytes, but not hold it in variables.
+// clang-format off
+template <class T> inline constexpr bool is_made_on_host_v = false;
+template <class... T> inline constexpr bool is_made_on_host_v<std::tuple<T...>> = true;
+template <class T, class U> inline constexpr bool is_made_on_host_v<std::pair<T, U>> = true;
+// clang-format on
+
+template <class T>
+inline constexpr bool is_held_by_kernels_v =
+  is_bitwise_movable<T>::value && std::is_default_constructible_v<T> && !is_made_on_host_v<T> && alignof(T) <= 16;
 
 /// Whether kernels may hold T in registers and shared memory; other types are sorted by index.
 /// The size is where an index of 4 bytes plus one gather begins to move fewer bytes than the sort itself would.
 template <class T>
-inline constexpr bool sorts_directly_v =
-  is_bitwise_movable<T>::value && std::is_default_constructible_v<T> && sizeof(T) <= 64 && alignof(T) <= 16;
+inline constexpr bool sorts_directly_v = is_held_by_kernels_v<T> && sizeof(T) <= 64;
 
 /// The same for values, which radix moves once a digit.
 template <class T>
-inline constexpr bool moves_directly_v =
-  is_bitwise_movable<T>::value && std::is_default_constructible_v<T> && sizeof(T) <= 16 && alignof(T) <= 16;
+inline constexpr bool moves_directly_v = is_held_by_kernels_v<T> && sizeof(T) <= 16;
 
 } // namespace gpusort::dispatch

@@ -1,6 +1,7 @@
 // Staging and gathering: the kernels that move whole elements between a range and scratch memory.
 #pragma once
 
+#include <gpusort/block/words.cuh>
 #include <gpusort/dispatch/elements.h>
 #include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/launch.cuh>
@@ -93,24 +94,13 @@ __global__ void __launch_bounds__(move_threads)
   }
 }
 
-/// The widest word in which elements of type T can be moved.
-template <class T>
-using word_t = std::conditional_t<
-  alignof(T) % 16 == 0,
-  uint4,
-  std::conditional_t<alignof(T) % 8 == 0,
-                     std::uint64_t,
-                     std::conditional_t<alignof(T) % 4 == 0,
-                                        std::uint32_t,
-                                        std::conditional_t<alignof(T) % 2 == 0, std::uint16_t, std::uint8_t>>>>;
-
 /// Permutes `range` so that its i-th element is the one that was at indices[i]; `room` holds n elements.
 template <class T, class Index>
 void gather(cudaStream_t stream, T* range, Index const* indices, T* room, std::size_t n)
 {
   if constexpr (is_bitwise_movable<T>::value)
   {
-    using word               = word_t<T>;
+    using word               = block::word_t<T>;
     constexpr unsigned words = sizeof(T) / sizeof(word);
     runtime::launch(gather_words<word, Index>,
                     move_shape(n * words),

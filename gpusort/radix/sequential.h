@@ -1,6 +1,7 @@
 // Radix sort, one step after the other: a counting sort for each digit, the least significant first.
 #pragma once
 
+#include <gpusort/radix/fields.h>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/runtime/sequential.h>
 #include <gpusort/runtime/temporary.h>
@@ -9,25 +10,27 @@
 #include <cuda/std/utility>
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
 namespace gpusort::radix
 {
 
-/// The digits of elements' keys.
+/// The digits of elements' keys, the least significant being the 0-th.
 template <class Key, class KeyOf, class Compare>
 struct element_digit
 {
+  static constexpr int digits = (image_of<Key, Compare>::bits + digit_bits - 1) / digit_bits;
+
   KeyOf key_of;
-  key_order_t<Key> order = make_key_order<Key, Compare>();
+  Compare comp;
 
   _CCCL_EXEC_CHECK_DISABLE
   template <class Element>
   __host__ __device__ unsigned operator()(Element const& element, int d) const
   {
-    Key const key = key_of(element);
-    return order.digit(bits_of(key), d);
+    return image_of<Key, Compare>::template read<std::uint8_t>(comp, key_of(element), d * digit_bits);
   }
 };
 
@@ -82,31 +85,32 @@ scatter_by_digit(In in, Out out, std::ptrdiff_t n, std::ptrdiff_t* counts, int d
   }
 }
 
-/// Orders [first, last) by the keys `key_of(element)` under Compare, which is never called: its type says how the bits
-/// of a key are read (`key_order.h`).
-/// Complexity: O(n x bytes of a key); digits that are the same in all keys cost only the counting.
+/// Orders [first, last) by the keys `key_of(element)` under `comp`, which is never called: it says how a key is read as an
+/// unsigned integer (`fields.h`).
+/// Complexity: O(n x bytes of that integer); digits that are the same in all keys cost only the counting.
 /// Stability: stable.
 /// Memory: n elements and the counts of all digits, from the policy if `UseOwnMemory`, from the heap otherwise.
 /// Requires: random access iterators, possibly with proxies; elements that can be copied and moved;
-///   `has_key_order_v<Key, Compare>`.
+///   `has_image_v<Key, Compare>`.
 /// Throws: a type derived from std::bad_alloc, with the range as it was; whatever the elements throw when moved. In
 ///   device code missing memory stops the kernel.
 /// Source: Satish, Harris and Garland, section III; digits of 8 bits instead of their 4, because a thread with a cache
 ///   need not gather its writes first.
 _CCCL_EXEC_CHECK_DISABLE
 template <bool UseOwnMemory, class Policy, class Iterator, class KeyOf, class Compare>
-__host__ __device__ void sequential_sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare)
+__host__ __device__ void sequential_sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
 {
   using element        = runtime::element_t<Iterator>;
   using key            = std::decay_t<decltype(key_of(std::declval<element const&>()))>;
-  constexpr int digits = key_order_t<key>::digits;
+  using digit          = element_digit<key, KeyOf, Compare>;
+  constexpr int digits = digit::digits;
 
   std::ptrdiff_t const n = last - first;
   if (n < 2)
   {
     return;
   }
-  element_digit<key, KeyOf, Compare> const digit_of{key_of};
+  digit const digit_of{key_of, comp};
   runtime::temporary<UseOwnMemory, std::ptrdiff_t, Policy> counts(policy, digits * radix_size);
   count_digits(first, n, counts.data(), digits, digit_of);
 

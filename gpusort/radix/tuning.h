@@ -121,4 +121,25 @@ constexpr int rows_for(std::size_t n, int threads, int items)
 
 inline constexpr int moved_at_once = 8; // elements a thread, where they are copied or reversed
 
+/// The kernel that writes images out.
+inline constexpr int image_threads  = 256;
+inline constexpr int images_at_once = 4; // keys a thread
+
+/// Whether keys of several fields move with their images. Otherwise indices do, and the keys are gathered once at the
+/// end. Counted in bytes of memory traffic a key; what both need, the images above all, is left out:
+/// - a pass of 8 bits reads and writes what moves with the image: the key, or an index of 4 bytes;
+/// - an index is written, and read by the reading of images and by the gathering (12 bytes); gathering reads a whole
+///   sector of 32 bytes, however short the key is, and writes it, and then it is copied back;
+/// - of an image of more than 128 bits, every further word is read through the indices as well, a sector a key.
+/// So 8 bytes move with an image of up to 64 bits, 12 with one of up to 40, 16 with one of up to 24. Not measured yet.
+constexpr bool moves_key_with_image(std::size_t key_bytes, int image_bits)
+{
+  std::size_t const passes   = static_cast<std::size_t>(image_bits + 7) / 8;
+  std::size_t const words    = static_cast<std::size_t>(image_bits + 127) / 128;
+  std::size_t const sectors  = key_bytes < 32 ? 32 : key_bytes;
+  std::size_t const by_key   = 2 * passes * key_bytes + (words - 1) * key_bytes;
+  std::size_t const by_index = 2 * passes * 4 + 12 + sectors + 3 * key_bytes + (words - 1) * (sectors + 4);
+  return key_bytes <= 16 && by_key <= by_index;
+}
+
 } // namespace gpusort::radix
