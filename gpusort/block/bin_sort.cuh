@@ -102,14 +102,14 @@ public:
   /// keys_out and values_out are the n keys and values of keys_in and values_in, sorted; they may be the same arrays.
   /// Returns false, with nothing written, if too many keys are close to each other: sort_by_digits sorts all.
   /// n <= tile. Called by all threads of a block; shared memory may be used again after a barrier.
-  __device__ static bool sort(
-    shared_storage& shared,
-    Order const& order,
-    int n,
-    Bits const* keys_in,
-    Bits* keys_out,
-    Value const* values_in,
-    Value* values_out)
+  __device__ static bool
+  sort(shared_storage& shared,
+       Order const& order,
+       int n,
+       Bits const* keys_in,
+       Bits* keys_out,
+       Value const* values_in,
+       Value* values_out)
   {
     // Places past the end hold the first key once more: only what is written has to look where the end is.
     Bits const any = keys_in[0];
@@ -124,7 +124,8 @@ public:
 #pragma unroll
     for (int w = 0; w < own_words; w += 4)
     {
-      *reinterpret_cast<uint4*>(&shared.bins[(w / 4 * Threads + static_cast<int>(threadIdx.x)) * 4]) = uint4{0, 0, 0, 0};
+      *reinterpret_cast<uint4*>(&shared.bins[(w / 4 * Threads + static_cast<int>(threadIdx.x)) * 4]) =
+        uint4{0, 0, 0, 0};
     }
     if (threadIdx.x == 0)
     {
@@ -435,7 +436,7 @@ private:
       auto const bin = static_cast<std::uint32_t>(own[i] >> same_shift);
       // The halves of both words that are meant for the bin.
       std::uint32_t const half = bin < words ? 0x4410 : 0x4432;
-      number[i] = __byte_perm(number[i], 0, half) + __byte_perm(shared.bins[bin & (words - 1)], 0, half);
+      number[i]                = __byte_perm(number[i], 0, half) + __byte_perm(shared.bins[bin & (words - 1)], 0, half);
     }
 #pragma unroll
     for (int i = 0; i < Items; ++i)
@@ -608,14 +609,14 @@ private:
 
   /// Writes the sorted elements. All keys of the input have been read.
   template <class Storage>
-  __device__ static void write(
-    Storage& shared,
-    int n,
-    place const (&from)[Items],
-    Bits const (&keys)[Items],
-    Bits* keys_out,
-    Value const* values_in,
-    Value* values_out)
+  __device__ static void
+  write(Storage& shared,
+        int n,
+        place const (&from)[Items],
+        Bits const (&keys)[Items],
+        Bits* keys_out,
+        Value const* values_in,
+        Value* values_out)
   {
 #pragma unroll
     for (int i = 0; i < Items; ++i)

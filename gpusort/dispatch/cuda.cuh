@@ -190,13 +190,13 @@ struct device_value<Iterator, true>
 template <class Iterator>
 inline constexpr bool needs_staging_v = has_values_v<Iterator> && !thrust::is_contiguous_iterator_v<Iterator>;
 
-/// Whether T is gathered by words and may have padding, which construction leaves unwritten and the words include.
+/// Whether T may be moved by words and have padding, which construction leaves unwritten and the words include.
 template <class T>
-inline constexpr bool gathers_padding_v = is_bitwise_movable<T>::value && !std::has_unique_object_representations_v<T>;
+inline constexpr bool moves_padding_v =
+  is_bitwise_movable<T>::value && !std::is_arithmetic_v<T> && !std::has_unique_object_representations_v<T>;
 
-/// A range as an array: itself if it is one, a copy in scratch memory otherwise. `Gathered`: its elements will be
-/// gathered by a sorted index.
-template <class T, bool Gathered, class Iterator>
+/// A range as an array: itself if it is one, a copy in scratch memory otherwise.
+template <class T, class Iterator>
 T* as_array(cudaStream_t stream, Iterator first, T* staged, std::size_t n)
 {
   if constexpr (!has_values_v<Iterator>)
@@ -205,7 +205,7 @@ T* as_array(cudaStream_t stream, Iterator first, T* staged, std::size_t n)
   }
   else if constexpr (needs_staging_v<Iterator>)
   {
-    if constexpr (Gathered && gathers_padding_v<T>)
+    if constexpr (moves_padding_v<T>)
     {
       runtime::check(cudaMemsetAsync(static_cast<void*>(staged), 0, n * sizeof(T), stream),
                      "gpusort: clearing of staged elements");
@@ -253,10 +253,8 @@ void sort_on_device(Policy& policy, KeyIterator keys_first, std::size_t n, Value
   runtime::device_scratch<has_own_memory_v<Policy>, Policy> scratch(policy, stream, plan.layout.bytes());
   void* const base = plan.layout.base(scratch.data());
 
-  key* const keys =
-    as_array<key, !call::keys_direct>(stream, keys_first, runtime::at_offset<key>(base, plan.staged_keys), n);
-  value* const values =
-    as_array<value, !call::direct>(stream, values_first, runtime::at_offset<value>(base, plan.staged_values), n);
+  key* const keys     = as_array<key>(stream, keys_first, runtime::at_offset<key>(base, plan.staged_keys), n);
+  value* const values = as_array<value>(stream, values_first, runtime::at_offset<value>(base, plan.staged_values), n);
 
   call::sort_arrays(stream, base, plan, keys, values, n, comp);
 

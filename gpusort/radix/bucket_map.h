@@ -65,7 +65,8 @@ struct bucket_map
       // The sample in the middle: if all keys are not alike, they fall into at least two buckets.
       Bits const margin = static_cast<Bits>((last_bucket - span) / 2);
       Bits const beyond = static_cast<Bits>(greatest_rank - least); // ranks above the least
-      Bits const below  = beyond < static_cast<Bits>(last_bucket - margin) ? static_cast<Bits>(last_bucket - beyond) : margin;
+      Bits const below =
+        beyond < static_cast<Bits>(last_bucket - margin) ? static_cast<Bits>(last_bucket - beyond) : margin;
       return {least > below ? static_cast<Bits>(least - below) : Bits{0}, 0, 0};
     }
     Bits const edge = static_cast<Bits>((Bits{1} << (block::bit_width(span) - 7)) - 1);

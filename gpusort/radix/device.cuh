@@ -50,10 +50,10 @@ struct device
 
     bool small; // the blocks that sort
     bool one_block; // no scratch, no other member means anything
-    int tile          = 0; // elements, of a split
-    bool wide         = false;
-    bool two_levels   = false;
-    std::size_t tiles = 0; // of the input
+    int tile                 = 0; // elements, of a split
+    bool wide                = false;
+    bool two_levels          = false;
+    std::size_t tiles        = 0; // of the input
     std::size_t max_segments = 0;
     std::size_t keys = 0, values = 0;
     std::size_t done = 0, states[2] = {}, bins[2] = {}; // from done to bins[0], cleared before the sort
@@ -79,7 +79,7 @@ struct device
       std::size_t const most_waiting = n / static_cast<std::size_t>(block_sort_tile(small)) + 1;
       // Of buckets that are noted together or alone, two that follow each other fill a share, but for those at the edges
       // of segments.
-      constexpr std::size_t levels = sampled_levels + key_order<bits, is_float>::digits;
+      constexpr std::size_t levels   = sampled_levels + key_order<bits, is_float>::digits;
       std::size_t const most_buckets = 2 * (n >> share_log2_for(n, small)) + 3 * levels * most_waiting;
 
       keys        = layout.add(n, sizeof(bits));
@@ -119,8 +119,8 @@ struct device
       auto* const key_bits = reinterpret_cast<bits*>(keys);
       auto* const moved    = reinterpret_cast<carried*>(values);
       n <= static_cast<std::size_t>(block_sort_tile(true))
-        ? sort_in_one_block<is_float, true>(stream, order, key_bits, moved, n)
-        : sort_in_one_block<is_float, false>(stream, order, key_bits, moved, n);
+           ? sort_in_one_block<is_float, true>(stream, order, key_bits, moved, n)
+           : sort_in_one_block<is_float, false>(stream, order, key_bits, moved, n);
       return;
     }
 
@@ -216,12 +216,13 @@ private:
         split_segments<Bits, IsFloat, Value>, {most_tiles, splitting::threads, split_room}, stream, job, list);
     }
     constexpr std::size_t look_room = sizeof(look_storage<Bits, splitting::threads>);
-    runtime::launch_together(split_waiting<Bits, IsFloat, Value>,
-                             {processors * shape_of<Bits, Value>().blocks,
-                              splitting::threads,
-                              split_room > look_room ? split_room : look_room},
-                             stream,
-                             job);
+    runtime::launch_together(
+      split_waiting<Bits, IsFloat, Value>,
+      {processors * shape_of<Bits, Value>().blocks,
+       splitting::threads,
+       split_room > look_room ? split_room : look_room},
+      stream,
+      job);
     std::size_t const sort_blocks = processors * block_sorts_per_sm(sizeof(Bits), value_bytes_v<Value>);
     std::size_t const shares      = (job.n >> job.share_log2) + radix_size;
     std::size_t const blocks      = shares < sort_blocks ? shares : sort_blocks;

@@ -127,18 +127,21 @@ inline constexpr int images_at_once = 4; // keys a thread
 
 /// Whether keys of several fields move with their images. Otherwise indices do, and the keys are gathered once at the
 /// end. Counted in bytes of memory traffic a key; what both need, the images above all, is left out:
-/// - a pass of 8 bits reads and writes what moves with the image: the key, or an index of 4 bytes;
+/// - every level of a sort reads and writes what moves with the image: the key, or an index of 4 bytes. There are two and
+///   the sorting inside blocks, or as many as the image has bytes, if it has fewer;
 /// - an index is written, and read by the reading of images and by the gathering (12 bytes); gathering reads a whole
 ///   sector of 32 bytes, however short the key is, and writes it, and then it is copied back;
-/// - of an image of more than 128 bits, every further word is read through the indices as well, a sector a key.
-/// So 8 bytes move with an image of up to 64 bits, 12 with one of up to 40, 16 with one of up to 24. Not measured yet.
+/// - of an image of more than 128 bits, every further word is sorted by itself, and read through the indices, a sector a
+///   key.
+/// So keys of up to 16 bytes, which is what kernels move, go with their images. Not measured yet.
 constexpr bool moves_key_with_image(std::size_t key_bytes, int image_bits)
 {
-  std::size_t const passes   = static_cast<std::size_t>(image_bits + 7) / 8;
+  std::size_t const bytes    = static_cast<std::size_t>(image_bits + 7) / 8;
   std::size_t const words    = static_cast<std::size_t>(image_bits + 127) / 128;
+  std::size_t const levels   = words * (bytes < 3 ? bytes : 3);
   std::size_t const sectors  = key_bytes < 32 ? 32 : key_bytes;
-  std::size_t const by_key   = 2 * passes * key_bytes + (words - 1) * key_bytes;
-  std::size_t const by_index = 2 * passes * 4 + 12 + sectors + 3 * key_bytes + (words - 1) * (sectors + 4);
+  std::size_t const by_key   = 2 * levels * key_bytes + (words - 1) * key_bytes;
+  std::size_t const by_index = 2 * levels * 4 + 12 + sectors + 3 * key_bytes + (words - 1) * (sectors + 4);
   return key_bytes <= 16 && by_key <= by_index;
 }
 

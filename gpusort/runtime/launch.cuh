@@ -43,11 +43,8 @@ inline void allow_shared(void const* kernel, std::size_t bytes)
 
 /// Enqueues `kernel(args...)` with an attribute of the launch, or without.
 template <class... Params, class... Args>
-void launch_with(cudaLaunchAttribute* attribute,
-                 void (*kernel)(Params...),
-                 launch_shape shape,
-                 cudaStream_t stream,
-                 Args... args)
+void launch_with(
+  cudaLaunchAttribute* attribute, void (*kernel)(Params...), launch_shape shape, cudaStream_t stream, Args... args)
 {
   allow_shared(reinterpret_cast<void const*>(kernel), shape.shared_bytes);
   cudaLaunchConfig_t config{};
