@@ -133,9 +133,10 @@ public:
     return true;
   }
 
-  /// Moves the elements of a tile that the block has taken. `Ordered`: in every bucket, in the order of the input.
+  /// Moves the elements of a tile that the block has taken. `Ordered`: in every bucket, in the order of the input;
+  /// otherwise in any order. `Fast`: with code of its own for full tiles.
   /// Called by all threads of the block.
-  template <bool Ordered>
+  template <bool Ordered, bool Fast = true>
   __device__ static void move_tile(
     shared_storage& shared,
     Classifier const& classify,
@@ -147,14 +148,15 @@ public:
     Value* values_out)
   {
     static_assert(Ordered || !with_values);
-    if (at.size == tile)
+    if constexpr (Fast)
     {
-      move<true, Ordered>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
+      if (at.size == tile)
+      {
+        move<true, Ordered>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
+        return;
+      }
     }
-    else
-    {
-      move<false, Ordered>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
-    }
+    move<false, true>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
   }
 
 private:

@@ -118,9 +118,16 @@ struct device
     {
       auto* const key_bits = reinterpret_cast<bits*>(keys);
       auto* const moved    = reinterpret_cast<carried*>(values);
-      n <= static_cast<std::size_t>(block_sort_tile(true))
-           ? sort_in_one_block<is_float, true>(stream, order, key_bits, moved, n)
-           : sort_in_one_block<is_float, false>(stream, order, key_bits, moved, n);
+      with_shape<bits, is_float, carried>(plan.small, [&](auto small) {
+        runtime::launch(
+          sort_one_tile<bits, is_float, carried, decltype(small)::value>,
+          {1, block_sort_shape(small).threads, sort_room<bits, is_float, carried, decltype(small)::value>()},
+          stream,
+          key_bits,
+          moved,
+          static_cast<int>(n),
+          order);
+      });
       return;
     }
 
@@ -182,73 +189,63 @@ private:
     return static_cast<std::size_t>(most) >= needed;
   }
 
-  template <bool IsFloat, bool Small, class Bits, class Value>
-  static void sort_in_one_block(
-    cudaStream_t stream, key_order<Bits, IsFloat> const& order, Bits* keys, Value* values, std::size_t n)
+  /// Calls f with the shape that the device has room for, as a constant; most types compile one only.
+  template <class Bits, bool IsFloat, class Value, class F>
+  static void with_shape(bool small, F f)
   {
-    runtime::launch(sort_one_tile<Bits, IsFloat, Value, Small>,
-                    {1, block_sort_shape(Small).threads, sort_room<Bits, IsFloat, Value, Small>()},
-                    stream,
-                    keys,
-                    values,
-                    static_cast<int>(n),
-                    order);
+    if constexpr (sort_room<Bits, IsFloat, Value, false>() > runtime::least_shared_bytes)
+    {
+      if (small)
+      {
+        f(std::true_type{});
+        return;
+      }
+    }
+    f(std::false_type{});
   }
 
   template <class Bits, bool IsFloat, class Value>
   static void
   sort_by_buckets(cudaStream_t stream, sort_job<Bits, IsFloat, Value> const& job, std::size_t tiles, bool small)
   {
-    using splitting = splitter<Bits, IsFloat, Value>;
+    using partition = split_partition<Bits, IsFloat, Value>;
 
-    std::size_t const processors     = multiprocessors();
-    std::size_t const look_blocks    = processors * look_blocks_per_sm;
-    constexpr std::size_t split_room = sizeof(typename splitting::storage);
+    constexpr std::size_t split_bytes   = sizeof(typename partition::shared_storage);
+    constexpr std::size_t waiting_bytes = sizeof(typename waiting_partition<Bits, IsFloat, Value>::shared_storage);
+    constexpr std::size_t look_bytes    = sizeof(look_storage<Bits, waiting_threads>);
+
+    std::size_t const processors = multiprocessors();
+    std::size_t const looking    = processors * look_blocks_per_sm;
     for (int list = 0; list <= (job.two_levels ? 1 : 0); ++list)
     {
       std::size_t const most_tiles = list == 0 ? tiles : tiles + radix_size;
       runtime::launch(look_at_segments<Bits, IsFloat, Value>,
-                      {most_tiles < look_blocks ? most_tiles : look_blocks, look_threads},
+                      {most_tiles < looking ? most_tiles : looking, look_threads},
                       stream,
                       job,
                       list);
       runtime::launch(
-        split_segments<Bits, IsFloat, Value>, {most_tiles, splitting::threads, split_room}, stream, job, list);
+        split_segments<Bits, IsFloat, Value>, {most_tiles, partition::threads, split_bytes}, stream, job, list);
     }
-    constexpr std::size_t look_room = sizeof(look_storage<Bits, splitting::threads>);
-    runtime::launch_together(
-      split_waiting<Bits, IsFloat, Value>,
-      {processors * shape_of<Bits, Value>().blocks,
-       splitting::threads,
-       split_room > look_room ? split_room : look_room},
-      stream,
-      job);
-    std::size_t const sort_blocks = processors * block_sorts_per_sm(sizeof(Bits), value_bytes_v<Value>);
-    std::size_t const shares      = (job.n >> job.share_log2) + radix_size;
-    std::size_t const blocks      = shares < sort_blocks ? shares : sort_blocks;
-    if constexpr (sort_room<Bits, IsFloat, Value, false>() > runtime::least_shared_bytes)
-    {
-      if (small)
-      {
-        sort_noted<true>(stream, job, blocks);
-        return;
-      }
-    }
-    sort_noted<false>(stream, job, blocks);
-  }
+    runtime::launch_together(split_waiting<Bits, IsFloat, Value>,
+                             {processors, waiting_threads, waiting_bytes > look_bytes ? waiting_bytes : look_bytes},
+                             stream,
+                             job);
 
-  template <bool Small, class Bits, bool IsFloat, class Value>
-  static void sort_noted(cudaStream_t stream, sort_job<Bits, IsFloat, Value> const& job, std::size_t blocks)
-  {
-    using sorter = bucket_sort<Bits, IsFloat, Value, Small>;
-    runtime::launch(sort_buckets<Bits, IsFloat, Value, Small>,
-                    {blocks, sorter::threads, sizeof(typename sorter::shared_storage)},
-                    stream,
-                    job);
-    runtime::launch(sort_crowded_buckets<Bits, IsFloat, Value, Small>,
-                    {blocks, sorter::threads, sizeof(typename sorter::digit_storage)},
-                    stream,
-                    job);
+    std::size_t const sorting = processors * block_sorts_per_sm(sizeof(Bits), value_bytes_v<Value>);
+    std::size_t const shares  = (job.n >> job.share_log2) + radix_size;
+    std::size_t const blocks  = shares < sorting ? shares : sorting;
+    with_shape<Bits, IsFloat, Value>(small, [&](auto small) {
+      using sorter = bucket_sort<Bits, IsFloat, Value, decltype(small)::value>;
+      runtime::launch(sort_buckets<Bits, IsFloat, Value, decltype(small)::value>,
+                      {blocks, sorter::threads, sizeof(typename sorter::shared_storage)},
+                      stream,
+                      job);
+      runtime::launch(sort_crowded_buckets<Bits, IsFloat, Value, decltype(small)::value>,
+                      {blocks, sorter::threads, sizeof(typename sorter::digit_storage)},
+                      stream,
+                      job);
+    });
   }
 
   static std::size_t multiprocessors()

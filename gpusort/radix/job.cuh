@@ -111,6 +111,7 @@ struct progress
   std::uint32_t waiting;
   std::uint32_t buckets;
   std::uint32_t crowded; // of them
+  std::uint32_t arrived; // blocks at barriers
 };
 
 /// Everything a sort works with. Levels alternate neither with arrays nor with lists: list 0 holds the input, which is the
@@ -173,6 +174,17 @@ using split_partition =
                    radix_size,
                    shape_of<Bits, Value>().threads,
                    shape_of<Bits, Value>().items>;
+
+/// The same for the segments that are left after the first levels: as large a tile on more threads, because items are what
+/// makes code long, and this code is compiled with every sort for the few inputs that need it.
+template <class Bits, bool IsFloat, class Value>
+using waiting_partition =
+  block::partition<Bits,
+                   Value,
+                   bucket_of_key<Bits, IsFloat>,
+                   radix_size,
+                   waiting_threads,
+                   (split_partition<Bits, IsFloat, Value>::tile + waiting_threads - 1) / waiting_threads>;
 
 template <class Bits, bool IsFloat, class Value, bool Small>
 using bucket_sort = block::

@@ -6,9 +6,8 @@
 #include <gpusort/radix/split.cuh>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/grid_barrier.cuh>
 #include <gpusort/runtime/residency.cuh>
-
-#include <cooperative_groups.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +33,7 @@ template <class Bits, bool IsFloat, class Value>
 __global__ void __launch_bounds__(look_threads, runtime::resident_blocks(look_threads, look_blocks_per_sm))
   look_at_segments(sort_job<Bits, IsFloat, Value> job, int list)
 {
+  using looking = look<Bits, IsFloat, Value, look_threads>;
   __shared__ look_storage<Bits, look_threads> shared;
   runtime::wait_for_previous_kernel();
   clear_words(static_cast<std::uint32_t*>(job.status), job.status_bytes / sizeof(std::uint32_t));
@@ -41,16 +41,13 @@ __global__ void __launch_bounds__(look_threads, runtime::resident_blocks(look_th
   {
     clear_words(reinterpret_cast<std::uint32_t*>(job.bins[1]), radix_size * radix_size * 2);
   }
-  using looking = look<Bits, IsFloat, Value, look_threads>;
-  if (list == 0)
-  {
-    block::segment const whole{0, job.n, 0};
-    looking::at_segments(job, 0, &whole, 1, looking::tiles_of(job, job.n), shared);
-  }
-  else
-  {
-    looking::at_segments(job, 1, job.segments[1], job.done->segments[1], job.done->tiles[1], shared);
-  }
+  block::segment const whole{0, job.n, 0};
+  looking::at_segments(job,
+                       list,
+                       list == 0 ? &whole : job.segments[1],
+                       list == 0 ? 1 : job.done->segments[1],
+                       list == 0 ? looking::tiles_of(job, job.n) : job.done->tiles[1],
+                       shared);
 }
 
 /// Does what has been decided with the segments of a list.
@@ -61,31 +58,30 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
                   runtime::resident_blocks(shape_of<Bits, Value>().threads, shape_of<Bits, Value>().blocks))
   split_segments(sort_job<Bits, IsFloat, Value> job, int list)
 {
-  using splitting = splitter<Bits, IsFloat, Value>;
+  using splitting = splitter<Bits, IsFloat, Value, split_partition<Bits, IsFloat, Value>>;
   extern __shared__ uint4 shared_words[];
   runtime::wait_for_previous_kernel();
-  splitting::do_tile(job, list, *reinterpret_cast<typename splitting::storage*>(shared_words));
+  splitting::template do_tile<true>(job, list, *reinterpret_cast<typename splitting::storage*>(shared_words));
 }
 
-/// Splits the segments that are still waiting, level by level, until none is left: outliers, on most inputs none.
-/// Grid: as many blocks as the device can hold, launched together. Block: split_partition's threads.
+/// Looks at and splits the segments that are still waiting, level by level, until none is left: outliers, on most inputs
+/// none. One way of moving a tile does for all of them, because this kernel is compiled with every sort.
+/// Grid: any, launched together. Block: waiting_threads.
 /// Shared: its shared_storage or look_storage, whichever is larger.
 template <class Bits, bool IsFloat, class Value>
-__global__ void
-__launch_bounds__(shape_of<Bits, Value>().threads,
-                  runtime::resident_blocks(shape_of<Bits, Value>().threads, shape_of<Bits, Value>().blocks))
-  split_waiting(sort_job<Bits, IsFloat, Value> job)
+__global__ void __launch_bounds__(waiting_threads) split_waiting(sort_job<Bits, IsFloat, Value> job)
 {
-  using splitting = splitter<Bits, IsFloat, Value>;
+  using splitting = splitter<Bits, IsFloat, Value, waiting_partition<Bits, IsFloat, Value>>;
   using looking   = look<Bits, IsFloat, Value, splitting::threads>;
   extern __shared__ uint4 shared_words[];
   runtime::wait_for_previous_kernel();
 
-  auto const grid        = cooperative_groups::this_grid();
+  std::uint32_t round    = 0;
+  auto const wait        = [&] { runtime::wait_for_grid(&job.done->arrived, round); };
   progress volatile& now = *job.done;
   while (now.waiting != 0)
   {
-    grid.sync(); // every block has seen that there is work
+    wait(); // every block has seen that there is work
     if (blockIdx.x == 0)
     {
       looking::begin_waiting(job, *reinterpret_cast<typename looking::storage*>(shared_words));
@@ -93,19 +89,19 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
     clear_words(static_cast<std::uint32_t*>(job.status), job.status_bytes / sizeof(std::uint32_t));
     clear_words(reinterpret_cast<std::uint32_t*>(job.bins[1]),
                 static_cast<std::size_t>(job.max_segments) * radix_size * 2);
-    grid.sync();
+    wait();
     looking::at_segments(job,
                          1,
                          job.segments[1],
                          now.segments[1],
                          now.tiles[1],
                          *reinterpret_cast<typename looking::storage*>(shared_words));
-    grid.sync();
+    wait();
     do
     {
       __syncthreads(); // shared memory is free again
-    } while (splitting::do_tile(job, 1, *reinterpret_cast<typename splitting::storage*>(shared_words)));
-    grid.sync();
+    } while (splitting::template do_tile<false>(job, 1, *reinterpret_cast<typename splitting::storage*>(shared_words)));
+    wait();
   }
 }
 

@@ -226,18 +226,13 @@ private:
         bool in_order,
         storage& shared)
   {
-    int const copy = static_cast<int>(threadIdx.x) % copies;
+    std::uint32_t* const counts = shared.counts + threadIdx.x % copies;
     tally own{0, 0, 0};
-    std::uint64_t chunk = begin;
-    for (; end - chunk >= Threads * items; chunk += Threads * items)
+    for (std::uint64_t chunk = begin; chunk < end; chunk += Threads * items)
     {
-      count_chunk<true>(order, map, keys, size, chunk, end, in_order, shared.counts + copy, own);
+      count_chunk(order, map, keys, size, chunk, end, in_order, counts, own);
     }
-    if (chunk < end)
-    {
-      count_chunk<false>(order, map, keys, size, chunk, end, in_order, shared.counts + copy, own);
-    }
-    atomicAdd(&shared.counts[own.bucket * copies + copy], own.length);
+    atomicAdd(&counts[own.bucket * copies], own.length);
     return block::or_of_warp(own.seen);
   }
 
@@ -250,8 +245,6 @@ private:
     unsigned length;
   };
 
-  /// `Full`: every thread has all its items.
-  template <bool Full>
   __device__ static void count_chunk(
     key_order<Bits, IsFloat> const& order,
     bucket_map<Bits> const& map,
@@ -266,7 +259,8 @@ private:
     constexpr std::uint32_t no_longer = seen::ascent | seen::descent; // neither sorted nor reversed
 
     std::uint64_t const first = chunk + threadIdx.x;
-    auto const holds          = [&](int i) { return Full || first + i * Threads < end; };
+    int const left            = end - chunk < Threads * items ? static_cast<int>(end - chunk) : Threads * items;
+    auto const holds          = [&](int i) { return i * Threads + static_cast<int>(threadIdx.x) < left; };
 
     Bits ranks[items];
 #pragma unroll

@@ -9,17 +9,19 @@
 namespace gpusort::radix
 {
 
-/// What a block of a split's shape does with the tiles of a list.
-template <class Bits, bool IsFloat, class Value>
+/// What a block does with the tiles of a list. `Partition`: how it moves them, on as many threads.
+template <class Bits, bool IsFloat, class Value, class Partition>
 struct splitter
 {
   using job_type  = sort_job<Bits, IsFloat, Value>;
-  using partition = split_partition<Bits, IsFloat, Value>;
+  using partition = Partition;
   using storage   = typename partition::shared_storage;
 
   static constexpr int threads = partition::threads;
 
-  /// Does what has been decided with one tile. Returns false if none is left.
+  /// Does what has been decided with one tile. Returns false if none is left. `Fast`: with code of its own for full tiles,
+  /// and for any order.
+  template <bool Fast>
   __device__ static bool do_tile(job_type const& job, int list, storage& shared)
   {
     block::partition_work work;
@@ -43,12 +45,12 @@ struct splitter
       case action::none:
         break;
       case action::split:
-        move<true>(job, work, at, state, shared);
+        move<true, Fast && job_type::with_values>(job, work, at, state, shared);
         break;
       case action::split_in_any_order:
         if constexpr (!job_type::with_values)
         {
-          move<false>(job, work, at, state, shared);
+          move<!Fast, Fast>(job, work, at, state, shared);
         }
         break;
       case action::fill:
@@ -68,7 +70,7 @@ struct splitter
   }
 
 private:
-  template <bool Ordered>
+  template <bool Ordered, bool Fast>
   __device__ static void move(job_type const& job,
                               block::partition_work const& work,
                               block::tile_place const& at,
@@ -76,7 +78,7 @@ private:
                               storage& shared)
   {
     bool const from_home = state.array == 0;
-    partition::template move_tile<Ordered>(
+    partition::template move_tile<Ordered, Fast>(
       shared,
       bucket_of_key<Bits, IsFloat>{job.order, state.map},
       work,

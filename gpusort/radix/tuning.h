@@ -37,8 +37,7 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
   return {256, 12, 3};
 }
 
-/// The blocks that sort what fits them: few threads for the smallest inputs, and where the shared memory of a device does
-/// not hold more.
+/// The blocks that sort what fits them: small ones where the shared memory of a device does not hold more.
 struct sort_shape
 {
   int threads;
@@ -95,13 +94,14 @@ inline constexpr unsigned crowded_share = 8;
 inline constexpr std::uint32_t sampled_levels = 4;
 inline constexpr int samples_per_thread       = 4;
 
+inline constexpr int waiting_threads    = 1024; // that look at and split what is left after the first levels
 inline constexpr int look_threads       = 512;
 inline constexpr int look_blocks_per_sm = 2;
 
 /// Keys that a thread of a look reads at once: what its registers hold beside the rest.
 __host__ __device__ constexpr int look_items(std::size_t key_bytes)
 {
-  return key_bytes <= 4 ? 16 : key_bytes <= 8 ? 8 : 4;
+  return key_bytes <= 8 ? 8 : 4;
 }
 
 /// Blocks that a small input is spread over: about two for each multiprocessor of an H200. Smaller tiles for them
