@@ -227,10 +227,10 @@ private:
       runtime::launch(
         split_segments<Bits, IsFloat, Value>, {most_tiles, partition::threads, split_bytes}, stream, job, list);
     }
-    runtime::launch_together(split_waiting<Bits, IsFloat, Value>,
-                             {processors, waiting_threads, waiting_bytes > look_bytes ? waiting_bytes : look_bytes},
-                             stream,
-                             job);
+    runtime::launch(split_waiting<Bits, IsFloat, Value>,
+                    {processors, waiting_threads, waiting_bytes > look_bytes ? waiting_bytes : look_bytes},
+                    stream,
+                    job);
 
     std::size_t const sorting = processors * block_sorts_per_sm(sizeof(Bits), value_bytes_v<Value>);
     std::size_t const shares  = (job.n >> job.share_log2) + radix_size;

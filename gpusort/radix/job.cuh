@@ -11,6 +11,7 @@
 #include <gpusort/radix/bucket_map.h>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
+#include <gpusort/runtime/phases.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -111,7 +112,7 @@ struct progress
   std::uint32_t waiting;
   std::uint32_t buckets;
   std::uint32_t crowded; // of them
-  std::uint32_t arrived; // blocks at barriers
+  runtime::phases work; // of the levels after the first
 };
 
 /// Everything a sort works with. Levels alternate neither with arrays nor with lists: list 0 holds the input, which is the

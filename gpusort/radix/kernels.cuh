@@ -6,7 +6,7 @@
 #include <gpusort/radix/split.cuh>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
-#include <gpusort/runtime/grid_barrier.cuh>
+#include <gpusort/runtime/phases.cuh>
 #include <gpusort/runtime/residency.cuh>
 
 #include <cstddef>
@@ -15,13 +15,25 @@
 namespace gpusort::radix
 {
 
-/// Makes `words` words from `first` on zero, with all threads of the grid.
-__device__ inline void clear_words(std::uint32_t* first, std::size_t words)
+/// Makes the part-th of `parts` parts of `words` words zero. Called by all threads of a block.
+__device__ inline void clear_words(void* first, std::size_t words, std::uint32_t part, std::uint32_t parts)
 {
-  std::size_t const threads = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += threads)
+  auto* const all = static_cast<std::uint32_t*>(first);
+  for (std::size_t i = static_cast<std::size_t>(part) * blockDim.x + threadIdx.x; i < words;
+       i += static_cast<std::size_t>(parts) * blockDim.x)
   {
-    first[i] = 0;
+    all[i] = 0;
+  }
+}
+
+/// Makes what the next looks at list 1 and its splits count zero.
+template <class Job>
+__device__ void clear_list(Job const& job, bool list_1, std::uint32_t part, std::uint32_t parts)
+{
+  clear_words(job.status, job.status_bytes / sizeof(std::uint32_t), part, parts);
+  if (list_1)
+  {
+    clear_words(job.bins[1], static_cast<std::size_t>(job.max_segments) * radix_size * 2, part, parts);
   }
 }
 
@@ -36,18 +48,17 @@ __global__ void __launch_bounds__(look_threads, runtime::resident_blocks(look_th
   using looking = look<Bits, IsFloat, Value, look_threads>;
   __shared__ look_storage<Bits, look_threads> shared;
   runtime::wait_for_previous_kernel();
-  clear_words(static_cast<std::uint32_t*>(job.status), job.status_bytes / sizeof(std::uint32_t));
-  if (list == 0 && job.two_levels)
-  {
-    clear_words(reinterpret_cast<std::uint32_t*>(job.bins[1]), radix_size * radix_size * 2);
-  }
+  clear_list(job, list == 0 && job.two_levels, blockIdx.x, gridDim.x);
   block::segment const whole{0, job.n, 0};
-  looking::at_segments(job,
-                       list,
-                       list == 0 ? &whole : job.segments[1],
-                       list == 0 ? 1 : job.done->segments[1],
-                       list == 0 ? looking::tiles_of(job, job.n) : job.done->tiles[1],
-                       shared);
+  looking::at_segments(
+    job,
+    list,
+    list == 0 ? &whole : job.segments[1],
+    list == 0 ? 1 : job.done->segments[1],
+    list == 0 ? looking::tiles_of(job, job.n) : job.done->tiles[1],
+    blockIdx.x,
+    gridDim.x,
+    shared);
 }
 
 /// Does what has been decided with the segments of a list.
@@ -65,43 +76,68 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
 }
 
 /// Looks at and splits the segments that are still waiting, level by level, until none is left: outliers, on most inputs
-/// none. One way of moving a tile does for all of them, because this kernel is compiled with every sort.
-/// Grid: any, launched together. Block: waiting_threads.
-/// Shared: its shared_storage or look_storage, whichever is larger.
+/// none.
+/// Grid: any. Block: waiting_threads. Shared: waiting_partition's shared_storage or look_storage, whichever is larger.
 template <class Bits, bool IsFloat, class Value>
 __global__ void __launch_bounds__(waiting_threads) split_waiting(sort_job<Bits, IsFloat, Value> job)
 {
   using splitting = splitter<Bits, IsFloat, Value, waiting_partition<Bits, IsFloat, Value>>;
   using looking   = look<Bits, IsFloat, Value, splitting::threads>;
   extern __shared__ uint4 shared_words[];
-  runtime::wait_for_previous_kernel();
+  __shared__ runtime::phases::ticket shared_ticket;
+  auto& for_looking   = *reinterpret_cast<typename looking::storage*>(shared_words);
+  auto& for_splitting = *reinterpret_cast<typename splitting::storage*>(shared_words);
 
-  std::uint32_t round    = 0;
-  auto const wait        = [&] { runtime::wait_for_grid(&job.done->arrived, round); };
+  // The phases of a level; as many tickets as there are blocks, but for tiles to split.
+  constexpr std::uint32_t beginning = 0, clearing = 1, looking_at = 2, kinds = 4;
+
+  runtime::wait_for_previous_kernel();
   progress volatile& now = *job.done;
-  while (now.waiting != 0)
+  if (now.waiting == 0 && job.done->work.is_untouched())
   {
-    wait(); // every block has seen that there is work
-    if (blockIdx.x == 0)
+    return;
+  }
+  while (true)
+  {
+    if (threadIdx.x == 0)
     {
-      looking::begin_waiting(job, *reinterpret_cast<typename looking::storage*>(shared_words));
+      shared_ticket = job.done->work.take();
     }
-    clear_words(static_cast<std::uint32_t*>(job.status), job.status_bytes / sizeof(std::uint32_t));
-    clear_words(reinterpret_cast<std::uint32_t*>(job.bins[1]),
-                static_cast<std::size_t>(job.max_segments) * radix_size * 2);
-    wait();
-    looking::at_segments(job,
-                         1,
-                         job.segments[1],
-                         now.segments[1],
-                         now.tiles[1],
-                         *reinterpret_cast<typename looking::storage*>(shared_words));
-    wait();
-    do
+    __syncthreads();
+    runtime::phases::ticket const own = shared_ticket;
+    if (own.count == 0)
     {
-      __syncthreads(); // shared memory is free again
-    } while (splitting::template do_tile<false>(job, 1, *reinterpret_cast<typename splitting::storage*>(shared_words)));
-    wait();
+      return;
+    }
+    std::uint32_t const kind = own.phase % kinds;
+    if (kind == beginning)
+    {
+      looking::begin_waiting(job, for_looking);
+    }
+    else if (kind == clearing)
+    {
+      clear_list(job, true, own.number, own.count);
+    }
+    else if (kind == looking_at)
+    {
+      looking::at_segments(job, 1, job.segments[1], now.segments[1], now.tiles[1], own.number, own.count, for_looking);
+    }
+    else
+    {
+      splitting::template do_tile<false>(job, 1, for_splitting);
+    }
+    __syncthreads(); // all is done, and shared memory is free again
+    if (threadIdx.x == 0 && job.done->work.finish(own))
+    {
+      if (kind == beginning && now.segments[1] == 0)
+      {
+        job.done->work.end();
+      }
+      else
+      {
+        job.done->work.begin(own, kind == looking_at ? now.tiles[1] : kind < looking_at ? gridDim.x : 1);
+      }
+    }
   }
 }
 

@@ -38,17 +38,19 @@ struct look
   static constexpr int copies = storage::copies;
   static_assert(Threads >= radix_size);
 
-  /// Looks at this block's part of the tiles of a list. The last block to look at a segment decides what becomes of it.
+  /// Looks at the part-th of `parts` parts of the tiles of a list. The last block to look at a segment decides what becomes of it.
   __device__ static void at_segments(
     job_type const& job,
     int list,
     block::segment const* segments,
     std::uint32_t segment_count,
     std::uint32_t tile_count,
+    std::uint32_t part,
+    std::uint32_t parts,
     storage& shared)
   {
-    std::uint32_t const share = (tile_count + gridDim.x - 1) / gridDim.x;
-    std::uint32_t tile        = blockIdx.x * share;
+    std::uint32_t const share = (tile_count + parts - 1) / parts;
+    std::uint32_t tile        = part * share;
     std::uint32_t const last  = tile + share < tile_count ? tile + share : tile_count;
     if (tile >= last)
     {
