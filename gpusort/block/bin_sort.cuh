@@ -44,7 +44,7 @@ private:
   static constexpr int max_words     = (1 << max_bins_log2) / 2; // two bins in a word
   static constexpr int warps         = Threads / 32;
 
-  static_assert(tile < 1 << 13 && max_words % (4 * Threads) == 0);
+  static_assert(tile <= 1 << 13 && max_words % (4 * Threads) == 0);
 
   // Elements of a window, which a thread sorts in its registers. Windows overlap by half: of what shares a bin, one more
   // than that is always in one of them.
@@ -225,11 +225,10 @@ public:
       std::uint32_t ranks[Items];
       shared.counts.clear();
       __syncthreads();
-      ranking.count(
-        [&](int i) {
-          return static_cast<unsigned>(static_cast<Bits>(order.rank_of(staged[from[i]]) - least) >> low) & (digits - 1);
-        },
-        ranks);
+      auto const digit_of = [&](int i) {
+        return static_cast<unsigned>(static_cast<Bits>(order.rank_of(staged[from[i]]) - least) >> low) & (digits - 1);
+      };
+      ranking.count(digit_of, ranks);
       __syncthreads();
       std::uint32_t const total = threadIdx.x < digits ? ranking.total() : 0;
       std::uint32_t const start = ranking.starts(shared.totals, total);
@@ -238,7 +237,8 @@ public:
         ranking.spread(start);
       }
       __syncthreads();
-      ranking.finish(ranks);
+      ranking.finish(digit_of, ranks);
+      __syncthreads();
       ranking.put(from, ranks, shared.order);
       __syncthreads();
       ranking.load(shared.order, from);

@@ -27,18 +27,15 @@ struct bucket_counts
 
 /// Ranks a tile of up to `Threads` x `Items` elements. Element i of a lane is number i x 32 + lane of its warp's part of
 /// the tile; a part has `rows` x 32 places. `Full`: all Items rows are in use, and no place is empty. Otherwise places past
-/// the end of the input belong to the last bucket, where they rank behind all elements; `size` says how many there are. `Ordered`: elements of a bucket keep
-/// their order, and otherwise any they come in, which takes fewer instructions.
+/// the end of the input belong to the last bucket, where they rank behind all elements; `size` says how many there are.
 ///
 /// The order of calls, with a barrier between any two: counts.clear, count, then total, starts and spread, then finish.
-template <int Buckets, int Threads, int Items, bool Full, bool Ordered = true>
+template <int Buckets, int Threads, int Items, bool Full>
 class bucket_rank
 {
 public:
   static constexpr int warps = Threads / 32;
 
-  static constexpr int rank_bits = 16;
-  static_assert(Threads * Items <= 1 << rank_bits && Buckets <= 1 << (32 - rank_bits));
   static_assert(Buckets % 32 == 0 && Threads >= Buckets && Threads % 32 == 0);
 
   using counts        = bucket_counts<Buckets, Threads>;
@@ -63,55 +60,26 @@ public:
     return Full || (i < rows_ && element(i) < size_);
   }
 
-  /// Ranks each element among those of its bucket and warp; ranks[i] is that, and the bucket in the bits above `rank_bits`.
-  /// `bucket_of(i)` is the bucket of the thread's i-th element.
+  /// Ranks each element among those of its bucket and warp. `bucket_of(i)` is the bucket of the thread's i-th element.
   template <class BucketOf>
   __device__ void count(BucketOf bucket_of, std::uint32_t (&ranks)[Items])
   {
-    std::uint32_t* const counts = counts_.of[warp_];
-    if constexpr (Ordered)
-    {
-      std::uint32_t const lower_lane = (std::uint32_t{1} << lane_) - 1;
+    std::uint32_t* const counts    = counts_.of[warp_];
+    std::uint32_t const lower_lane = (std::uint32_t{1} << lane_) - 1;
 #pragma unroll
-      for (int i = 0; i < Items; ++i)
-      {
-        if (Full || i < rows_)
-        {
-          unsigned const bucket     = Full || element(i) < size_ ? bucket_of(i) : Buckets - 1u;
-          std::uint32_t const alike = lanes_alike(bucket);
-          std::uint32_t const rank  = counts[bucket] + __popc(alike & lower_lane);
-          ranks[i]                  = bucket << rank_bits | rank;
-          __syncwarp();
-          if ((alike >> lane_) == 1u) // the highest of the lanes alike
-          {
-            counts[bucket] = rank + 1;
-          }
-          __syncwarp();
-        }
-      }
-    }
-    else
+    for (int i = 0; i < Items; ++i)
     {
-#pragma unroll
-      for (int i = 0; i < Items; ++i)
+      if (Full || i < rows_)
       {
-        if (holds(i))
-        {
-          unsigned const bucket = bucket_of(i);
-          ranks[i]              = bucket << rank_bits | atomicAdd(&counts[bucket], 1u);
-        }
-      }
-      if constexpr (!Full)
-      {
+        unsigned const bucket     = bucket_at(bucket_of, i);
+        std::uint32_t const alike = lanes_alike(bucket);
+        ranks[i]                  = counts[bucket] + __popc(alike & lower_lane);
         __syncwarp();
-#pragma unroll
-        for (int i = 0; i < Items; ++i)
+        if ((alike >> lane_) == 1u) // the highest of the lanes alike
         {
-          if (i < rows_ && element(i) >= size_)
-          {
-            ranks[i] = (Buckets - 1u) << rank_bits | atomicAdd(&counts[Buckets - 1], 1u);
-          }
+          counts[bucket] = ranks[i] + 1;
         }
+        __syncwarp();
       }
     }
   }
@@ -166,15 +134,16 @@ public:
     }
   }
 
-  /// Turns what `count` has left into ranks in the tile.
-  __device__ void finish(std::uint32_t (&ranks)[Items]) const
+  /// Turns the ranks in the warp into ranks in the tile.
+  template <class BucketOf>
+  __device__ void finish(BucketOf bucket_of, std::uint32_t (&ranks)[Items]) const
   {
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
       if (Full || i < rows_)
       {
-        ranks[i] = counts_.of[warp_][ranks[i] >> rank_bits] + (ranks[i] & ((1u << rank_bits) - 1));
+        ranks[i] += counts_.of[warp_][bucket_at(bucket_of, i)];
       }
     }
   }
@@ -240,6 +209,12 @@ private:
           : "r"(bucket), "r"(bit));
     }
     return alike;
+  }
+
+  template <class BucketOf>
+  __device__ unsigned bucket_at(BucketOf bucket_of, int i) const
+  {
+    return Full || element(i) < size_ ? bucket_of(i) : Buckets - 1u;
   }
 
   counts& counts_;

@@ -5,7 +5,6 @@
 #include <gpusort/block/bucket_rank.cuh>
 #include <gpusort/block/look_back.cuh>
 #include <gpusort/block/tile.cuh>
-#include <gpusort/block/warp.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +14,7 @@ namespace gpusort::block
 {
 
 /// A stretch of the input that is partitioned on its own. Its tiles are numbered from first_tile on, one after the other
-/// through all segments of a launch.
+/// through all segments of a launch; longer stretches than look_back::max_count take several launches.
 struct segment
 {
   std::uint64_t begin;
@@ -23,46 +22,17 @@ struct segment
   std::uint32_t first_tile;
 };
 
-/// Where a launch finds its work. What is pointed to is device memory.
+/// Where a launch finds its work, all in device memory.
 struct partition_work
 {
   segment const* segments; // in order of first_tile
-  std::uint32_t const* segment_count;
-  std::uint32_t const* tile_count; // of all segments; a launch may have more blocks
-  std::uint64_t const* bucket_begin; // segments x buckets: where each bucket's elements go
-  void* status; // look_back words: tiles x buckets, zero before the launch
+  std::uint32_t segment_count;
+  std::uint64_t const* bucket_begin; // segment_count x buckets: where each bucket's elements of this launch go
+  std::uint64_t* bucket_next; // the same behind this launch's elements, for a launch that goes on; or null
+  std::uint32_t* status; // look_back words: tiles x buckets
   std::uint32_t* ticket; // zero before the launch
-  bool wide; // the look_back words have 64 bits: needed if a segment has 2^30 elements or more
+  int epoch; // of the look_back words
   int tile; // elements of a tile: a multiple of the block's threads, up to partition::tile
-};
-
-/// The number of the segment that a tile belongs to.
-__device__ inline std::uint32_t segment_of(segment const* segments, std::uint32_t count, std::uint32_t tile)
-{
-  std::uint32_t low = 0, high = count - 1;
-  while (low < high)
-  {
-    std::uint32_t const middle = low + (high - low + 1) / 2;
-    if (segments[middle].first_tile <= tile)
-    {
-      low = middle;
-    }
-    else
-    {
-      high = middle - 1;
-    }
-  }
-  return low;
-}
-
-/// A tile that a block has taken.
-struct tile_place
-{
-  std::uint32_t number;
-  std::uint32_t segment;
-  std::uint32_t first_of_segment; // tile
-  std::uint64_t begin; // element
-  int size;
 };
 
 template <class T, int N>
@@ -99,72 +69,60 @@ public:
     std::uint32_t ticket;
   };
 
-  /// Takes a tile from the launch, if there is one left. Called by all threads of a block.
+  /// Takes one tile from the launch and moves its elements. Called once by all threads of a block.
   /// Tiles are handed out by a ticket: a block only ever waits for tiles that running blocks hold.
-  __device__ static bool take_tile(shared_storage& shared, partition_work const& work, tile_place& at)
-  {
-    if (threadIdx.x == 0)
-    {
-      shared.ticket = atomicAdd(work.ticket, 1u);
-    }
-    std::uint32_t const segments = *work.segment_count;
-    std::uint32_t const tiles    = *work.tile_count;
-    shared.counts.clear();
-    __syncthreads();
-    at.number = shared.ticket;
-    if (at.number >= tiles)
-    {
-      return false;
-    }
-    // The last segment that begins no later than the tile; every warp looks for itself.
-    std::uint32_t begun = 0;
-    for (std::uint32_t base = 0; base < segments; base += 32)
-    {
-      std::uint32_t const own = base + threadIdx.x % 32;
-      begun += __popc(__ballot_sync(all_lanes, own < segments && work.segments[own].first_tile <= at.number));
-    }
-    at.segment             = begun - 1;
-    segment const& segment = work.segments[at.segment];
-    at.first_of_segment    = segment.first_tile;
-    auto const offset      = static_cast<std::uint64_t>(at.number - segment.first_tile) * work.tile;
-    auto const left        = segment.size - offset;
-    at.begin               = segment.begin + offset;
-    at.size                = left < static_cast<std::uint64_t>(work.tile) ? static_cast<int>(left) : work.tile;
-    return true;
-  }
-
-  /// Moves the elements of a tile that the block has taken. `Ordered`: in every bucket, in the order of the input;
-  /// otherwise in any order. `Fast`: with code of its own for full tiles.
-  /// Called by all threads of the block.
-  template <bool Ordered, bool Fast = true>
   __device__ static void move_tile(
     shared_storage& shared,
-    Classifier const& classify,
+    Classifier classify,
     partition_work const& work,
-    tile_place const& at,
     Key const* keys_in,
     Key* keys_out,
     Value const* values_in,
     Value* values_out)
   {
-    static_assert(Ordered || !with_values);
-    if constexpr (Fast)
+    if (threadIdx.x == 0)
     {
-      if (at.size == tile)
-      {
-        move<true, Ordered>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
-        return;
-      }
+      shared.ticket = atomicAdd(work.ticket, 1u);
     }
-    move<false, true>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
+    shared.counts.clear();
+    __syncthreads();
+
+    tile_place at;
+    at.number              = shared.ticket;
+    at.segment             = segment_of(work, at.number);
+    segment const& segment = work.segments[at.segment];
+    at.first_of_segment    = segment.first_tile;
+    auto const offset      = static_cast<std::uint64_t>(at.number - segment.first_tile) * work.tile;
+    at.begin               = segment.begin + offset;
+    at.is_last             = segment.size - offset <= static_cast<std::uint64_t>(work.tile);
+    at.size                = at.is_last ? static_cast<int>(segment.size - offset) : work.tile;
+
+    if (at.size == tile)
+    {
+      move<true>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
+    }
+    else
+    {
+      move<false>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
+    }
   }
 
 private:
+  struct tile_place
+  {
+    std::uint32_t number;
+    std::uint32_t segment;
+    std::uint32_t first_of_segment; // tile
+    std::uint64_t begin; // element
+    int size;
+    bool is_last; // of its segment
+  };
+
   /// `Full`: the tile has all its places in use.
-  template <bool Full, bool Ordered>
+  template <bool Full>
   __device__ static void
   move(shared_storage& shared,
-       Classifier const& classify,
+       Classifier classify,
        partition_work const& work,
        tile_place const& at,
        Key const* keys_in,
@@ -172,20 +130,22 @@ private:
        Value const* values_in,
        Value* values_out)
   {
-    bucket_rank<Buckets, Threads, Items, Full, Ordered> rank(shared.counts, at.size);
+    bucket_rank<Buckets, Threads, Items, Full> rank(shared.counts, at.size);
 
     Key keys[Items];
     std::uint32_t ranks[Items];
     rank.load(keys_in + at.begin, keys);
-    rank.count([&](int i) { return classify(keys[i]); }, ranks);
+    auto const bucket_of = [&](int i) { return classify(keys[i]); };
+    rank.count(bucket_of, ranks);
     __syncthreads();
 
+    look_back const chain(work.status, Buckets, work.epoch);
     bool const has_bucket = threadIdx.x < Buckets;
     std::uint32_t count   = 0;
     if (has_bucket)
     {
       count = rank.total();
-      publish(work, at, count);
+      chain.publish_count(at.number, threadIdx.x, count, at.number == at.first_of_segment);
     }
     std::uint32_t const start = rank.starts(shared.totals, count);
     if (has_bucket)
@@ -193,7 +153,7 @@ private:
       rank.spread(start);
     }
     __syncthreads();
-    rank.finish(ranks);
+    rank.finish(bucket_of, ranks);
     __syncthreads();
     Key* const sorted_keys = reinterpret_cast<Key*>(shared.keys);
     rank.put(keys, ranks, sorted_keys);
@@ -205,7 +165,7 @@ private:
     }
     if (has_bucket)
     {
-      shared.output_of[threadIdx.x] = output_of_bucket(work, at, count) - start;
+      shared.output_of[threadIdx.x] = output_of_bucket(work, chain, at, count) - start;
     }
     __syncthreads();
 
@@ -243,36 +203,38 @@ private:
     }
   }
 
-  __device__ static void publish(partition_work const& work, tile_place const& at, std::uint32_t count)
+  __device__ static std::uint32_t segment_of(partition_work const& work, std::uint32_t tile_number)
   {
-    int const bucket = static_cast<int>(threadIdx.x);
-    bool const first = at.number == at.first_of_segment;
-    if (work.wide)
+    std::uint32_t low = 0, high = work.segment_count - 1;
+    while (low < high)
     {
-      look_back<std::uint64_t>(work.status, Buckets).publish_count(at.number, bucket, count, first);
+      std::uint32_t const middle = low + (high - low + 1) / 2;
+      if (work.segments[middle].first_tile <= tile_number)
+      {
+        low = middle;
+      }
+      else
+      {
+        high = middle - 1;
+      }
     }
-    else
-    {
-      look_back<std::uint32_t>(work.status, Buckets).publish_count(at.number, bucket, count, first);
-    }
+    return low;
   }
 
   /// Where the tile's elements of the thread's bucket go, once the tiles before it have published theirs.
   __device__ static std::uint64_t
-  output_of_bucket(partition_work const& work, tile_place const& at, std::uint32_t count)
+  output_of_bucket(partition_work const& work, look_back const& chain, tile_place const& at, std::uint32_t count)
   {
     int const bucket           = static_cast<int>(threadIdx.x);
     std::size_t const row      = static_cast<std::size_t>(at.segment) * Buckets;
     std::uint64_t const output = work.bucket_begin[row + bucket];
-    if (at.number == at.first_of_segment)
+    std::uint32_t const before =
+      at.number == at.first_of_segment ? 0 : chain.exclusive_prefix(at.number, at.first_of_segment, bucket, count);
+    if (work.bucket_next != nullptr && at.is_last)
     {
-      return output;
+      work.bucket_next[row + bucket] = output + before + count;
     }
-    auto const before = [&](auto word) -> std::uint64_t {
-      return look_back<decltype(word)>(work.status, Buckets)
-        .exclusive_prefix(at.number, at.first_of_segment, bucket, count);
-    };
-    return output + (work.wide ? before(std::uint64_t{}) : before(std::uint32_t{}));
+    return output + before;
   }
 };
 

@@ -1,6 +1,5 @@
-// Radix sort on the GPU, most significant bits first: keys are split by the value of their rank, one read and one write a
-// level, until the buckets fit a block, which sorts them.
-// Source: Satish, Harris and Garland, section III; the splits after Merrill and Garland, and Adinets and Merrill's onesweep.
+// Radix sort on the GPU, least significant digit first: one kernel counts, one a digit moves.
+// Source: Satish, Harris and Garland, section III; one read and one write a digit after Adinets and Merrill's onesweep.
 #pragma once
 
 #include <gpusort/block/partition.cuh>
@@ -42,58 +41,43 @@ struct device
   template <class Key, class Value>
   struct plan
   {
-    using bits                     = bits_t<Key>;
-    using carried                  = typename carried_value<Value>::type;
-    static constexpr bool is_float = kind_of<Key>() == key_kind::floating_point;
-    using job                      = sort_job<bits, is_float, carried>;
-    using partition                = split_partition<bits, is_float, carried>;
+    using bits                        = bits_t<Key>;
+    using carried                     = typename carried_value<Value>::type;
+    static constexpr bool is_float    = kind_of<Key>() == key_kind::floating_point;
+    static constexpr bool with_values = !std::is_same_v<carried, block::no_values>;
+    static constexpr int digits       = key_order<bits, is_float>::digits;
 
-    bool small; // the blocks that sort
-    bool one_block; // no scratch, no other member means anything
-    int tile                 = 0; // elements, of a split
-    bool wide                = false;
-    bool two_levels          = false;
-    std::size_t tiles        = 0; // of the input
-    std::size_t max_segments = 0;
-    std::size_t keys = 0, values = 0;
-    std::size_t done = 0, states[2] = {}, bins[2] = {}; // from done to bins[0], cleared before the sort
-    std::size_t segments[2] = {}, status = 0, status_bytes = 0, waiting = 0, buckets = 0;
+    using partition = digit_partition<bits, is_float, carried>;
+
+    // Elements of one launch: as many whole tiles as the look-back can count.
+    static constexpr std::size_t launch_elements = block::look_back::max_count / partition::tile * partition::tile;
+
+    bool one_tile; // no scratch, no other member means anything
+    int tile                 = 0; // elements of a tile
+    std::size_t launches     = 0; // a digit
+    std::size_t status_words = 0;
+    std::size_t keys = 0, values = 0, bins = 0, found = 0, tickets = 0, next_bins = 0, status = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
-        : small(!has_room<bits, is_float, carried, false>())
-        , one_block(n <= static_cast<std::size_t>(block_sort_tile(small)))
+        : one_tile(n <= tile_sort<bits, is_float, carried, false>::tile)
     {
-      if (one_block)
+      if (one_tile)
       {
         return;
       }
+      std::size_t const elements = n < launch_elements ? n : launch_elements;
       tile         = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
-      wide         = n > block::look_back<std::uint32_t>::max_count;
-      two_levels   = n > one_level_elements(small);
-      tiles        = runtime::blocks_for(n, tile);
-      max_segments = max_segments_for(n, two_levels);
-      status_bytes = (tiles + max_segments) * radix_size * (wide ? sizeof(std::uint64_t) : sizeof(std::uint32_t));
+      launches     = runtime::blocks_for(n, launch_elements);
+      status_words = runtime::blocks_for(elements, tile) * radix_size;
 
-      // Segments that wait are disjoint and fill more than a block.
-      std::size_t const most_waiting = n / static_cast<std::size_t>(block_sort_tile(small)) + 1;
-      // Of buckets that are noted together or alone, two that follow each other fill a share, but for those at the edges
-      // of segments.
-      constexpr std::size_t levels   = sampled_levels + key_order<bits, is_float>::digits;
-      std::size_t const most_buckets = 2 * (n >> share_log2_for(n, small)) + 3 * levels * most_waiting;
-
-      keys        = layout.add(n, sizeof(bits));
-      values      = job::with_values ? layout.add(n, sizeof(carried)) : 0;
-      done        = layout.add(1, sizeof(progress));
-      states[0]   = layout.add(1, sizeof(segment_state<bits>));
-      bins[0]     = layout.add(radix_size, sizeof(std::uint64_t));
-      segments[0] = layout.add(1, sizeof(block::segment));
-      states[1]   = layout.add(max_segments, sizeof(segment_state<bits>));
-      bins[1]     = layout.add(max_segments * radix_size, sizeof(std::uint64_t));
-      segments[1] = layout.add(max_segments, sizeof(block::segment));
-      status      = layout.add(status_bytes, 1);
-      waiting     = layout.add(most_waiting, sizeof(waiting_segment));
-      buckets     = layout.add(most_buckets, sizeof(bucket));
+      keys   = layout.add(n, sizeof(bits));
+      values = with_values ? layout.add(n, sizeof(carried)) : 0;
+      bins  = layout.add(digits * radix_size, sizeof(std::uint64_t)); // from here to next_bins, cleared before the sort
+      found = layout.add(1, sizeof(findings));
+      tickets   = layout.add(launches * digits, sizeof(std::uint32_t));
+      next_bins = layout.add(2 * radix_size, sizeof(std::uint64_t));
+      status    = layout.add(status_words, sizeof(std::uint32_t));
     }
   };
 
@@ -109,152 +93,120 @@ struct device
     using plan_type = plan<Key, Value>;
     using bits      = typename plan_type::bits;
     using carried   = typename plan_type::carried;
+    using partition = typename plan_type::partition;
 
     constexpr bool is_float = plan_type::is_float;
+    constexpr int digits    = plan_type::digits;
 
     plan_type const plan(n);
     auto const order = make_key_order<Key, Compare>();
-    if (plan.one_block)
+    if (plan.one_tile)
     {
-      auto* const key_bits = reinterpret_cast<bits*>(keys);
-      auto* const moved    = reinterpret_cast<carried*>(values);
-      with_shape<bits, is_float, carried>(plan.small, [&](auto small) {
-        runtime::launch(
-          sort_one_tile<bits, is_float, carried, decltype(small)::value>,
-          {1, block_sort_shape(small).threads, sort_room<bits, is_float, carried, decltype(small)::value>()},
-          stream,
-          key_bits,
-          moved,
-          static_cast<int>(n),
-          order);
-      });
+      constexpr bool small = true;
+      n <= tile_sort<bits, is_float, carried, small>::tile
+        ? sort_in_one_block<is_float, small>(
+            stream, order, reinterpret_cast<bits*>(keys), reinterpret_cast<carried*>(values), n)
+        : sort_in_one_block<is_float, !small>(
+            stream, order, reinterpret_cast<bits*>(keys), reinterpret_cast<carried*>(values), n);
       return;
     }
 
-    void* const base = plan.layout.base(scratch);
-    typename plan_type::job job{};
-    job.keys[0]      = reinterpret_cast<bits*>(keys);
-    job.keys[1]      = runtime::at_offset<bits>(base, plan.keys);
-    job.values[0]    = reinterpret_cast<carried*>(values);
-    job.values[1]    = runtime::at_offset<carried>(base, plan.values);
-    job.n            = n;
-    job.order        = order;
-    job.tile         = plan.tile;
-    job.wide         = plan.wide;
-    job.two_levels   = plan.two_levels;
-    job.largest      = static_cast<unsigned>(block_sort_tile(plan.small));
-    job.share_log2   = share_log2_for(n, plan.small);
-    job.max_segments = static_cast<std::uint32_t>(plan.max_segments);
-    job.done         = runtime::at_offset<progress>(base, plan.done);
-    for (int list = 0; list < 2; ++list)
-    {
-      job.segments[list] = runtime::at_offset<block::segment>(base, plan.segments[list]);
-      job.states[list]   = runtime::at_offset<segment_state<bits>>(base, plan.states[list]);
-      job.bins[list]     = runtime::at_offset<std::uint64_t>(base, plan.bins[list]);
-    }
-    job.status       = runtime::at_offset<void>(base, plan.status);
-    job.status_bytes = plan.status_bytes;
-    job.waiting      = runtime::at_offset<waiting_segment>(base, plan.waiting);
-    job.buckets      = runtime::at_offset<bucket>(base, plan.buckets);
+    void* const base    = plan.layout.base(scratch);
+    auto* const bins    = runtime::at_offset<std::uint64_t>(base, plan.bins);
+    auto* const found   = runtime::at_offset<findings>(base, plan.found);
+    auto* const tickets = runtime::at_offset<std::uint32_t>(base, plan.tickets);
+    auto* const next    = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
+    auto* const status  = runtime::at_offset<std::uint32_t>(base, plan.status);
+    buffers<bits, carried> const at{
+      {reinterpret_cast<bits*>(keys), runtime::at_offset<bits>(base, plan.keys)},
+      {reinterpret_cast<carried*>(values), runtime::at_offset<carried>(base, plan.values)}};
 
-    runtime::check(cudaMemsetAsync(job.done, 0, plan.segments[0] - plan.done, stream),
-                   "gpusort: radix_sort: clear counters");
-    sort_by_buckets(stream, job, plan.tiles, plan.small);
+    runtime::check(cudaMemsetAsync(bins, 0, plan.next_bins - plan.bins, stream), "gpusort: radix_sort: clear counters");
+
+    int const rows        = rows_for(n, histogram_threads, histogram_items(sizeof(bits)));
+    int const copies_log2 = histogram_copies_log2(digits);
+    runtime::launch(
+      count_digits<bits, is_float>,
+      {resident_blocks(n, histogram_threads * rows),
+       histogram_threads,
+       (std::size_t{digits} * radix_size * sizeof(std::uint32_t)) << copies_log2},
+      stream,
+      at.keys[0],
+      n,
+      order,
+      plan_type::with_values,
+      rows,
+      copies_log2,
+      bins,
+      found,
+      status,
+      plan.status_words);
+
+    std::size_t launch = 0;
+    for (int d = 0; d < digits; ++d)
+    {
+      for (std::size_t part = 0; part < plan.launches; ++part, ++launch)
+      {
+        std::size_t const begin = part * plan_type::launch_elements;
+        std::size_t const size  = n - begin < plan_type::launch_elements ? n - begin : plan_type::launch_elements;
+
+        block::partition_work work{};
+        work.segment_count = 1;
+        work.bucket_begin  = part == 0 ? bins + d * radix_size : next + part % 2 * radix_size;
+        work.bucket_next   = part + 1 < plan.launches ? next + (part + 1) % 2 * radix_size : nullptr;
+        work.status        = status;
+        work.ticket        = tickets + launch;
+        work.tile          = plan.tile;
+        if (plan.launches > 1 && launch > 0)
+        {
+          runtime::check(cudaMemsetAsync(status, 0, plan.status_words * sizeof(std::uint32_t), stream),
+                         "gpusort: radix_sort: clear look-back");
+        }
+        runtime::launch(
+          scatter_digits<bits, is_float, carried>,
+          {runtime::blocks_for(size, plan.tile), partition::threads, sizeof(typename partition::shared_storage)},
+          stream,
+          digit_of<bits, is_float>{order, d},
+          static_cast<findings const*>(found),
+          work,
+          block::segment{begin, size, 0},
+          n,
+          at);
+      }
+    }
+    runtime::launch(bring_home<bits, carried>,
+                    {resident_blocks(n, home_threads * moved_at_once), home_threads},
+                    stream,
+                    static_cast<findings const*>(found),
+                    n,
+                    at);
   }
 
 private:
-  /// Shared memory that a block needs to sort.
-  template <class Bits, bool IsFloat, class Value, bool Small>
-  static constexpr std::size_t sort_room()
+  template <bool IsFloat, bool Small, class Bits, class Value>
+  static void sort_in_one_block(
+    cudaStream_t stream, key_order<Bits, IsFloat> const& order, Bits* keys, Value* values, std::size_t n)
   {
-    using sorter = bucket_sort<Bits, IsFloat, Value, Small>;
-    return sizeof(typename sorter::shared_storage) > sizeof(typename sorter::digit_storage)
-           ? sizeof(typename sorter::shared_storage)
-           : sizeof(typename sorter::digit_storage);
-  }
-
-  /// Whether the device has it. All devices have some.
-  template <class Bits, bool IsFloat, class Value, bool Small>
-  static bool has_room()
-  {
-    constexpr std::size_t needed = sort_room<Bits, IsFloat, Value, Small>();
-    if constexpr (needed <= runtime::least_shared_bytes)
-    {
-      return true;
-    }
-    int device = 0, most = 0;
-    runtime::check(cudaGetDevice(&device), "gpusort: current device");
-    runtime::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-                   "gpusort: shared memory of the device");
-    return static_cast<std::size_t>(most) >= needed;
-  }
-
-  /// Calls f with the shape that the device has room for, as a constant; most types compile one only.
-  template <class Bits, bool IsFloat, class Value, class F>
-  static void with_shape(bool small, F f)
-  {
-    if constexpr (sort_room<Bits, IsFloat, Value, false>() > runtime::least_shared_bytes)
-    {
-      if (small)
-      {
-        f(std::true_type{});
-        return;
-      }
-    }
-    f(std::false_type{});
-  }
-
-  template <class Bits, bool IsFloat, class Value>
-  static void
-  sort_by_buckets(cudaStream_t stream, sort_job<Bits, IsFloat, Value> const& job, std::size_t tiles, bool small)
-  {
-    using partition = split_partition<Bits, IsFloat, Value>;
-
-    constexpr std::size_t split_bytes   = sizeof(typename partition::shared_storage);
-    constexpr std::size_t waiting_bytes = sizeof(typename waiting_partition<Bits, IsFloat, Value>::shared_storage);
-    constexpr std::size_t look_bytes    = sizeof(look_storage<Bits, waiting_threads>);
-
-    std::size_t const processors = multiprocessors();
-    std::size_t const looking    = processors * look_blocks_per_sm;
-    for (int list = 0; list <= (job.two_levels ? 1 : 0); ++list)
-    {
-      std::size_t const most_tiles = list == 0 ? tiles : tiles + radix_size;
-      runtime::launch(look_at_segments<Bits, IsFloat, Value>,
-                      {most_tiles < looking ? most_tiles : looking, look_threads},
-                      stream,
-                      job,
-                      list);
-      runtime::launch(
-        split_segments<Bits, IsFloat, Value>, {most_tiles, partition::threads, split_bytes}, stream, job, list);
-    }
-    runtime::launch(split_waiting<Bits, IsFloat, Value>,
-                    {processors, waiting_threads, waiting_bytes > look_bytes ? waiting_bytes : look_bytes},
+    using sorter = tile_sort<Bits, IsFloat, Value, Small>;
+    runtime::launch(sort_one_tile<Bits, IsFloat, Value, Small>,
+                    {1, sorter::threads, sizeof(tile_storage<Bits, IsFloat, Value, Small>)},
                     stream,
-                    job);
-
-    std::size_t const sorting = processors * block_sorts_per_sm(sizeof(Bits), value_bytes_v<Value>);
-    std::size_t const shares  = (job.n >> job.share_log2) + radix_size;
-    std::size_t const blocks  = shares < sorting ? shares : sorting;
-    with_shape<Bits, IsFloat, Value>(small, [&](auto small) {
-      using sorter = bucket_sort<Bits, IsFloat, Value, decltype(small)::value>;
-      runtime::launch(sort_buckets<Bits, IsFloat, Value, decltype(small)::value>,
-                      {blocks, sorter::threads, sizeof(typename sorter::shared_storage)},
-                      stream,
-                      job);
-      runtime::launch(sort_crowded_buckets<Bits, IsFloat, Value, decltype(small)::value>,
-                      {blocks, sorter::threads, sizeof(typename sorter::digit_storage)},
-                      stream,
-                      job);
-    });
+                    keys,
+                    values,
+                    static_cast<int>(n),
+                    order);
   }
 
-  static std::size_t multiprocessors()
+  /// Blocks for a kernel whose blocks go on until nothing is left: enough to fill the device, no more than there is work.
+  static std::size_t resident_blocks(std::size_t n, std::size_t per_block)
   {
     int device = 0, processors = 0;
     runtime::check(cudaGetDevice(&device), "gpusort: current device");
     runtime::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
                    "gpusort: processor count");
-    return static_cast<std::size_t>(processors);
+    std::size_t const full = static_cast<std::size_t>(processors) * resident_blocks_per_sm;
+    std::size_t const work = runtime::blocks_for(n, per_block);
+    return work < full ? work : full;
   }
 };
 

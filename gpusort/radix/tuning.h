@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <cstdint>
 
 namespace gpusort::radix
 {
@@ -37,72 +36,29 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
   return {256, 12, 3};
 }
 
-/// The blocks that sort what fits them: small ones where the shared memory of a device does not hold more.
-struct sort_shape
+/// The blocks that sort a whole input on their own: few threads for the smallest inputs, because every step costs each
+/// warp of the block the same, and many for the others. Items are what the 64 KB of shared memory of the oldest devices
+/// hold.
+struct one_tile_shape
 {
   int threads;
   int items; // a thread
 };
 
-__host__ __device__ constexpr sort_shape block_sort_shape(bool small)
+__host__ __device__ constexpr one_tile_shape
+one_tile_shape_for(std::size_t key_bytes, std::size_t value_bytes, bool small)
 {
-  return small ? sort_shape{256, 8} : sort_shape{512, 9};
+  std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
+  return small                              ? one_tile_shape{256, 8}
+       : key_bytes <= 4 && value_bytes == 0 ? one_tile_shape{512, 15}
+       : widest <= 8                        ? one_tile_shape{512, 9}
+                                            : one_tile_shape{512, 5};
 }
 
-__host__ __device__ constexpr int block_sort_tile(bool small)
-{
-  return block_sort_shape(small).threads * block_sort_shape(small).items;
-}
+inline constexpr int histogram_threads = 512;
 
-/// Elements that a block at least sorts if small buckets lie side by side, as a power of two: about half of what fits it,
-/// or less, down to 2^9, where that leaves multiprocessors idle.
-constexpr int share_log2_for(std::size_t n, bool small)
-{
-  int log2 = small ? 10 : 11;
-  while (log2 > 9 && n >> log2 < 128)
-  {
-    --log2;
-  }
-  return log2;
-}
-
-/// Blocks that sort buckets, a multiprocessor: what registers are shared out for. Measured on an H200, uniform keys, 2^28, in
-/// ms for the whole sort, with one and with two: u32 5.3, 4.5; u64 8.9, 7.9; pairs of u32 7.65, 7.5; u128 16.3, 18.9.
-__host__ __device__ constexpr int block_sorts_per_sm(std::size_t key_bytes, std::size_t value_bytes)
-{
-  return key_bytes > 8 || value_bytes > 8 || (key_bytes == 8 && value_bytes != 0) ? 1 : 2;
-}
-
-/// One split into 256 buckets makes even ones that fit a block of up to this many elements; more take two levels.
-constexpr std::size_t one_level_elements(bool small)
-{
-  return std::size_t{256} * (small ? 1024 : 4096);
-}
-
-/// Segments that are split together beyond the first two levels, where few are left. Bounded for their counters' memory.
-constexpr std::size_t max_segments_for(std::size_t n, bool two_levels)
-{
-  std::size_t const few = n / (std::size_t{8} * block_sort_tile(false));
-  std::size_t const all = few < 1024 ? few : 1024;
-  return two_levels ? (all < 256 ? 256 : all) : (all < 16 ? 16 : all);
-}
-
-/// Where a bucket has more than this part of a segment, lanes that count in shared memory wait too long for each other.
-inline constexpr unsigned crowded_share = 8;
-
-/// Levels whose buckets follow a sample; further ones go by digits.
-inline constexpr std::uint32_t sampled_levels = 4;
-inline constexpr int samples_per_thread       = 4;
-
-inline constexpr int waiting_threads    = 1024; // that look at and split what is left after the first levels
-inline constexpr int look_threads       = 512;
-inline constexpr int look_blocks_per_sm = 2;
-
-/// Keys that a thread of a look reads at once: what its registers hold beside the rest.
-__host__ __device__ constexpr int look_items(std::size_t key_bytes)
-{
-  return key_bytes <= 8 ? 8 : 4;
-}
+/// Blocks of the kernels that go on until nothing is left.
+inline constexpr int resident_blocks_per_sm = 3;
 
 /// Blocks that a small input is spread over: about two for each multiprocessor of an H200. Smaller tiles for them
 /// shorten a pass, whose time on a small input is that of one tile. With at least 4, 6, 8 rows 2^16 u32 take 43, 44, 44 us
@@ -119,7 +75,27 @@ constexpr int rows_for(std::size_t n, int threads, int items)
   return rows < static_cast<std::size_t>(items) ? static_cast<int>(rows) : items;
 }
 
-inline constexpr int moved_at_once = 8; // elements a thread, where they are copied or reversed
+/// The kernel that brings the result back, and reversals.
+inline constexpr int home_threads  = 512;
+inline constexpr int moved_at_once = 8; // elements a thread
+
+/// Keys that a thread of the counting reads at once: what its registers hold beside the rest.
+__host__ __device__ constexpr int histogram_items(std::size_t key_bytes)
+{
+  return key_bytes <= 4 ? 16 : key_bytes <= 8 ? 6 : 3;
+}
+
+/// Copies of a block's histogram, as a power of two: lanes of a warp that meet on one digit then meet less often. Bounded
+/// by 32 KB of shared memory a block, with 1 KB a copy and digit.
+constexpr int histogram_copies_log2(int digits)
+{
+  int log2 = 0;
+  while ((digits << (log2 + 1)) <= 32)
+  {
+    ++log2;
+  }
+  return log2;
+}
 
 /// The kernel that writes images out.
 inline constexpr int image_threads  = 256;
@@ -127,21 +103,18 @@ inline constexpr int images_at_once = 4; // keys a thread
 
 /// Whether keys of several fields move with their images. Otherwise indices do, and the keys are gathered once at the
 /// end. Counted in bytes of memory traffic a key; what both need, the images above all, is left out:
-/// - every level of a sort reads and writes what moves with the image: the key, or an index of 4 bytes. There are two and
-///   the sorting inside blocks, or as many as the image has bytes, if it has fewer;
+/// - a pass of 8 bits reads and writes what moves with the image: the key, or an index of 4 bytes;
 /// - an index is written, and read by the reading of images and by the gathering (12 bytes); gathering reads a whole
 ///   sector of 32 bytes, however short the key is, and writes it, and then it is copied back;
-/// - of an image of more than 128 bits, every further word is sorted by itself, and read through the indices, a sector a
-///   key.
-/// So keys of up to 16 bytes, which is what kernels move, go with their images. Not measured yet.
+/// - of an image of more than 128 bits, every further word is read through the indices as well, a sector a key.
+/// So 8 bytes move with an image of up to 64 bits, 12 with one of up to 40, 16 with one of up to 24. Not measured yet.
 constexpr bool moves_key_with_image(std::size_t key_bytes, int image_bits)
 {
-  std::size_t const bytes    = static_cast<std::size_t>(image_bits + 7) / 8;
+  std::size_t const passes   = static_cast<std::size_t>(image_bits + 7) / 8;
   std::size_t const words    = static_cast<std::size_t>(image_bits + 127) / 128;
-  std::size_t const levels   = words * (bytes < 3 ? bytes : 3);
   std::size_t const sectors  = key_bytes < 32 ? 32 : key_bytes;
-  std::size_t const by_key   = 2 * levels * key_bytes + (words - 1) * key_bytes;
-  std::size_t const by_index = 2 * levels * 4 + 12 + sectors + 3 * key_bytes + (words - 1) * (sectors + 4);
+  std::size_t const by_key   = 2 * passes * key_bytes + (words - 1) * key_bytes;
+  std::size_t const by_index = 2 * passes * 4 + 12 + sectors + 3 * key_bytes + (words - 1) * (sectors + 4);
   return key_bytes <= 16 && by_key <= by_index;
 }
 

@@ -237,14 +237,14 @@ struct bits_40 : order_case<eight_bytes, 40, moves::keys>
     return by(&key::small, descending(&key::position));
   }
 };
-struct bits_64 : order_case<twelve_bytes, 64, moves::keys>
+struct bits_64 : order_case<twelve_bytes, 64, moves::indices>
 {
   static auto order()
   {
     return descending(&key::cell, &key::mass, descending(&key::rank));
   }
 };
-struct bits_64_aligned : order_case<aligned_sixteen_bytes, 64, moves::keys>
+struct bits_64_aligned : order_case<aligned_sixteen_bytes, 64, moves::indices>
 {
   static auto order()
   {

@@ -1,6 +1,5 @@
 // Parts of the kernels that can be called on the host: where runs are cut, how keys are read, the sizes of things.
 #include <gpusort/algorithm.h>
-#include <gpusort/block/bit_width.h>
 #include <gpusort/block/merge.cuh>
 #include <gpusort/dispatch/elements.h>
 #include <gpusort/merge/kernels.cuh>
@@ -8,7 +7,6 @@
 #include <gpusort/radix/kernels.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
-#include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/layout.h>
 #include <gtest/gtest.h>
 
@@ -179,103 +177,6 @@ TEST(RowsFor, IsWithinBoundsAndEnoughForTheBlocks)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// share_log2_for, max_segments_for
-
-/// Numbers of elements from what just does not fit a block to more than any memory holds: two for each power of two.
-std::vector<std::size_t> element_counts(bool small)
-{
-  std::vector<std::size_t> counts{static_cast<std::size_t>(radix::block_sort_tile(small)) + 1};
-  for (int log2 = 13; log2 < 46; ++log2)
-  {
-    counts.push_back((std::size_t{1} << log2) - 1);
-    counts.push_back(std::size_t{1} << log2);
-  }
-  return counts;
-}
-
-TEST(ShareLog2For, TwoSharesFitABlock)
-{
-  // A run of small buckets begins in one share, and may end as far behind it as a small bucket is long.
-  for (bool const small : {false, true})
-  {
-    for (std::size_t const n : element_counts(small))
-    {
-      EXPECT_LE(2 << radix::share_log2_for(n, small), radix::block_sort_tile(small)) << n;
-    }
-  }
-}
-
-TEST(ShareLog2For, IsWithinBoundsAndGrowsWithTheInput)
-{
-  for (bool const small : {false, true})
-  {
-    int before = 9;
-    EXPECT_EQ(radix::share_log2_for(0, small), before);
-    for (std::size_t const n : element_counts(small))
-    {
-      int const log2 = radix::share_log2_for(n, small);
-      EXPECT_GE(log2, before) << n;
-      before = log2;
-    }
-    EXPECT_EQ(before, small ? 10 : 11);
-  }
-}
-
-TEST(MaxSegmentsFor, HasRoomForABucketEachOfTheFirstLevel)
-{
-  for (std::size_t const n : element_counts(true))
-  {
-    EXPECT_GE(radix::max_segments_for(n, true), std::size_t{radix::radix_size}) << n;
-    EXPECT_GE(radix::max_segments_for(n, false), 1u) << n;
-  }
-}
-
-TEST(MaxSegmentsFor, HasNoMoreThanTwoCountersAnElement)
-{
-  for (bool const small : {false, true})
-  {
-    for (std::size_t const n : element_counts(small))
-    {
-      bool const two_levels      = n > radix::one_level_elements(small);
-      std::size_t const segments = radix::max_segments_for(n, two_levels);
-      EXPECT_LE(segments * radix::radix_size, 2 * n) << n;
-      EXPECT_LE(segments, 1024u) << n;
-      EXPECT_GE(radix::max_segments_for(2 * n, two_levels), segments) << n;
-    }
-  }
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
-// bit_width
-
-template <class Bits>
-void expect_width_of_powers()
-{
-  SCOPED_TRACE(::testing::Message() << sizeof(Bits) << " bytes");
-  std::mt19937_64 random(4);
-  EXPECT_EQ(block::bit_width(Bits{0}), 0);
-  for (int bit = 0; bit < static_cast<int>(sizeof(Bits)) * 8; ++bit)
-  {
-    Bits const power = static_cast<Bits>(Bits{1} << bit);
-    Bits const below = static_cast<Bits>(power - 1);
-    Bits const any   = static_cast<Bits>(static_cast<unsigned __int128>(random()) << 64 | random());
-    EXPECT_EQ(block::bit_width(power), bit + 1);
-    EXPECT_EQ(block::bit_width(below), bit);
-    EXPECT_EQ(block::bit_width(static_cast<Bits>(power | below)), bit + 1);
-    EXPECT_EQ(block::bit_width(static_cast<Bits>(power | (below & any))), bit + 1);
-  }
-}
-
-TEST(BitWidth, IsThePlaceOfTheHighestBit)
-{
-  expect_width_of_powers<std::uint8_t>();
-  expect_width_of_powers<std::uint16_t>();
-  expect_width_of_powers<std::uint32_t>();
-  expect_width_of_powers<std::uint64_t>();
-  expect_width_of_powers<unsigned __int128>();
-}
-
-// ---------------------------------------------------------------------------------------------------------------------
 // key_order
 
 template <class Key>
@@ -439,62 +340,6 @@ TEST(KeyOrder, OfFloats)
   expect_float_order<__nv_bfloat16>(0x7f80u);
 }
 
-/// The bits of -0, if Key has one, are lost; all others come back.
-template <class Key>
-void expect_that_ranks_give_keys_back()
-{
-  using bits              = radix::bits_t<Key>;
-  using order             = radix::key_order_t<Key>;
-  constexpr bool is_float = radix::kind_of<Key>() == radix::key_kind::floating_point;
-  SCOPED_TRACE(::testing::Message() << sizeof(Key) << " bytes, kind " << static_cast<int>(radix::kind_of<Key>()));
-  auto const check = [](order const& o, bits b) {
-    bool const is_minus_zero = is_float && b == order::sign_bit;
-    ASSERT_EQ(o.loses(b), is_minus_zero);
-    // Of -0, +0 is given.
-    ASSERT_TRUE(o.bits_of_rank(o.rank_of(b)) == (is_minus_zero ? bits{0} : b));
-  };
-  std::mt19937_64 random(6);
-  order const orders[] = {radix::make_key_order<Key, thrust::less<Key>>(),
-                          radix::make_key_order<Key, thrust::greater<Key>>()};
-  EXPECT_TRUE(orders[0].flip != orders[1].flip);
-  for (order const& o : orders)
-  {
-    check(o, 0);
-    check(o, order::sign_bit);
-    for (unsigned i = 0; i < 1u << 16; ++i)
-    {
-      // All of up to 16 bits, and any of the wider ones.
-      unsigned __int128 const any = static_cast<unsigned __int128>(random()) << 64 | random();
-      check(o, sizeof(bits) <= 2 ? static_cast<bits>(i) : static_cast<bits>(any));
-      if (::testing::Test::HasFatalFailure())
-      {
-        return;
-      }
-    }
-  }
-}
-
-TEST(KeyOrder, RanksGiveKeysBack)
-{
-  expect_that_ranks_give_keys_back<bool>();
-  expect_that_ranks_give_keys_back<std::uint8_t>();
-  expect_that_ranks_give_keys_back<std::int8_t>();
-  expect_that_ranks_give_keys_back<std::uint16_t>();
-  expect_that_ranks_give_keys_back<std::int16_t>();
-  expect_that_ranks_give_keys_back<std::uint32_t>();
-  expect_that_ranks_give_keys_back<std::int32_t>();
-  expect_that_ranks_give_keys_back<std::uint64_t>();
-  expect_that_ranks_give_keys_back<std::int64_t>();
-  expect_that_ranks_give_keys_back<unsigned __int128>();
-  expect_that_ranks_give_keys_back<__int128>();
-  expect_that_ranks_give_keys_back<float>();
-  expect_that_ranks_give_keys_back<double>();
-  expect_that_ranks_give_keys_back<__half>();
-  expect_that_ranks_give_keys_back<__nv_bfloat16>();
-  expect_that_ranks_give_keys_back<level>();
-  expect_that_ranks_give_keys_back<flag>();
-}
-
 // ---------------------------------------------------------------------------------------------------------------------
 // layout
 
@@ -546,7 +391,6 @@ TEST(Layout, PiecesAreAlignedAndApartAtAnyAddress)
 // Shared memory: 64 KB is what every device has that we compile for.
 
 constexpr std::size_t most_shared_bytes = 64 * 1024;
-static_assert(runtime::least_shared_bytes == most_shared_bytes);
 
 template <std::size_t Bytes>
 struct record
@@ -571,30 +415,18 @@ using key_records   = types<record<3>, record<5>, record<12>, record<17>, record
 static_assert(dispatch::moves_directly_v<record<16>> && !dispatch::moves_directly_v<record<17>>);
 static_assert(dispatch::sorts_directly_v<record<64>> && !dispatch::sorts_directly_v<record<65>>);
 
-template <class Sorter>
-constexpr std::size_t room_of_sorter()
-{
-  return std::max(sizeof(typename Sorter::shared_storage), sizeof(typename Sorter::digit_storage));
-}
-
 template <class Bits, class Value>
 void expect_that_radix_fits()
 {
-  constexpr std::size_t value_bytes = radix::value_bytes_v<Value>;
-  SCOPED_TRACE(::testing::Message() << "keys of " << sizeof(Bits) << " bytes, values of " << value_bytes);
-  using pass        = radix::split_partition<Bits, false, Value>;
-  using few         = radix::bucket_sort<Bits, false, Value, true>;
-  using whole       = radix::bucket_sort<Bits, false, Value, false>;
-  using look        = radix::look_storage<Bits, pass::threads>;
-  auto const blocks = static_cast<std::size_t>(radix::block_sorts_per_sm(sizeof(Bits), value_bytes));
+  SCOPED_TRACE(::testing::Message() << "keys of " << sizeof(Bits) << " bytes, values of " << sizeof(Value));
+  using pass  = radix::digit_partition<Bits, false, Value>;
+  using few   = radix::tile_storage<Bits, false, Value, true>;
+  using whole = radix::tile_storage<Bits, false, Value, false>;
   EXPECT_LE(sizeof(typename pass::shared_storage), most_shared_bytes);
-  EXPECT_LE(sizeof(look), most_shared_bytes);
-  EXPECT_LE(room_of_sorter<few>(), most_shared_bytes);
-  // Larger blocks are for devices that have room: with 228 KB a multiprocessor, of which each block has 1 KB to itself
-  // that is not for us, as many as registers are shared out for.
-  EXPECT_LE(blocks * (room_of_sorter<whole>() + 1024), 228 * 1024u);
-  EXPECT_LT(few::tile, whole::tile);
-  EXPECT_LE(whole::tile, 65536) << "a place is held in 16 bits";
+  EXPECT_LE(sizeof(few), most_shared_bytes);
+  EXPECT_LE(sizeof(whole), most_shared_bytes);
+  EXPECT_LE(few::sorter::tile, whole::sorter::tile);
+  EXPECT_LE(whole::sorter::tile, 1 << 13) << "a place is held in 13 bits";
 }
 
 TEST(SharedMemory, OfRadixFitsEveryDevice)
@@ -605,6 +437,11 @@ TEST(SharedMemory, OfRadixFitsEveryDevice)
     auto with = [](auto* value) { expect_that_radix_fits<key, std::remove_pointer_t<decltype(value)>>(); };
     numbers::for_each(with);
     value_records::for_each(with);
+
+    constexpr int digits = static_cast<int>(sizeof(key));
+    EXPECT_LE(std::size_t{digits} * radix::radix_size * sizeof(std::uint32_t) << radix::histogram_copies_log2(digits),
+              most_shared_bytes)
+      << "the counting, keys of " << sizeof(key) << " bytes";
   });
 }
 

@@ -131,9 +131,9 @@ static_assert(has_none<thrust::tuple<int, int>>(thrust::less<thrust::tuple<int, 
 static_assert(has_none<std::tuple<int, int>>(std::less<>{}));
 
 // What the rule's comment says of it.
-static_assert(radix::moves_key_with_image(8, 400));
-static_assert(radix::moves_key_with_image(12, 256) && !radix::moves_key_with_image(12, 257));
-static_assert(radix::moves_key_with_image(16, 128) && !radix::moves_key_with_image(16, 129));
+static_assert(radix::moves_key_with_image(8, 64) && !radix::moves_key_with_image(8, 65));
+static_assert(radix::moves_key_with_image(12, 40) && !radix::moves_key_with_image(12, 41));
+static_assert(radix::moves_key_with_image(16, 24) && !radix::moves_key_with_image(16, 25));
 static_assert(radix::moves_key_with_image(4, 300) && !radix::moves_key_with_image(17, 1));
 
 // ---------------------------------------------------------------------------------------------------------------------

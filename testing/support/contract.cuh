@@ -111,16 +111,11 @@ std::vector<std::size_t> sizes()
   {
     for (std::size_t const moved_bytes : {value_bytes, sizeof(std::uint32_t)})
     {
-      auto const split = radix::pass_shape_for(key_bytes, moved_bytes);
-      auto const runs  = merge::tile_shape_for(key_bytes, moved_bytes);
-      add(split.threads, split.items);
+      auto const digits = radix::pass_shape_for(key_bytes, moved_bytes);
+      auto const runs   = merge::tile_shape_for(key_bytes, moved_bytes);
+      add(digits.threads, digits.items);
       add(runs.threads, runs.items);
     }
-  }
-  for (bool const small : {true, false})
-  {
-    auto const whole = radix::block_sort_shape(small);
-    add(whole.threads, whole.items);
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
