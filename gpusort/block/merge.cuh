@@ -33,6 +33,14 @@ __host__ __device__ Size merge_path(Size diagonal, A a, Size a_size, B b, Size b
   return low;
 }
 
+/// comp(a, b) of copies: an order that reads members through pointers, which it has at run time only, then addresses these
+/// two and not a thread's whole array, which would have to leave its registers.
+template <class Key, class Compare>
+__device__ bool precedes(Key a, Key b, Compare& comp)
+{
+  return static_cast<bool>(comp(a, b));
+}
+
 /// Takes the next `count` <= Items keys of the stable merge of keys[a, a_end) and keys[b, b_end); source[i] says where
 /// out[i] was. Afterwards a is where the first run was left. `count` keys must be there; one place behind the last run
 /// may be read, not used.
@@ -55,7 +63,7 @@ __device__ void serial_merge(
   {
     if (Full || i < count)
     {
-      bool const from_b = b < b_end && (a >= a_end || comp(key_b, key_a));
+      bool const from_b = b < b_end && (a >= a_end || precedes(key_b, key_a, comp));
       out[i]            = from_b ? key_b : key_a;
       source[i]         = static_cast<Source>(from_b ? b : a);
       a += from_b ? 0 : 1;

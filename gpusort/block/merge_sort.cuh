@@ -147,7 +147,7 @@ private:
 #pragma unroll
       for (int i = round % 2; i + 1 < Items; i += 2)
       {
-        if ((Full || i + 1 < own) && comp(keys[i + 1], keys[i]))
+        if ((Full || i + 1 < own) && precedes(keys[i + 1], keys[i], comp))
         {
           Key const key = keys[i];
           keys[i]       = keys[i + 1];
