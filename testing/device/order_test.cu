@@ -409,8 +409,11 @@ void expect_same_order(Ours ours, Hosts hosts)
 // Not in the body of a test: that is a private function, where nvcc takes no such lambdas.
 void sort_by_lambdas(float unit)
 {
-  auto const order = by([] __host__ __device__(twelve_bytes const& key) { return key.cell / 16; },
-                        descending([unit] __host__ __device__(twelve_bytes const& key) { return key.mass * unit; }));
+  auto const order =
+    by([] __host__ __device__(twelve_bytes const& key) { return key.cell / 16; },
+       // Not a product: what it makes of a NaN is the processor's own.
+       descending([unit] __host__ __device__(twelve_bytes const& key) { return key.mass < unit; }),
+       &twelve_bytes::mass);
   expect_same_order(order, order);
 }
 void sort_by_a_device_lambda()
