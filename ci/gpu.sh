@@ -42,10 +42,16 @@ sanitize_one() {
   local start=$SECONDS
   # Some tests provoke CUDA errors on purpose: a refused call is no finding, a bad access is.
   # Memcheck's own allocator for device code runs out where the device's does not: bounds of such memory are not checked.
-  local options=()
+  local options=() tests=$filter
   if [ "$tool" = memcheck ]; then options=(--check-device-heap no); fi
+  # Initcheck has no such option: kernels that take memory from the device heap die under it with an illegal address and
+  # no report. Of the sorts inside a kernel only quicksort takes none.
+  if [ "$tool" = initcheck ]; then
+    [[ $tests == *-* ]] || tests+=-
+    tests+=:in_kernel/hybrid*:in_kernel/merge*:in_kernel/radix*:in_kernel/automatic*:in_kernel/thrust*
+  fi
   if compute-sanitizer --tool "$tool" "${options[@]}" --report-api-errors no --error-exitcode 9 \
-       "$program" "--gtest_filter=$filter" >"$log" 2>&1 && grep -q 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$log"; then
+       "$program" "--gtest_filter=$tests" >"$log" 2>&1 && grep -q 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$log"; then
     printf '%-10s %-40s clean, %s of its tests, %d s\n' "$tool" "$(basename "$program")" \
            "$(sed -n 's/^\[==========\] \([0-9]*\) tests* from.*ran.*/\1/p' "$log")" $((SECONDS - start))
   else

@@ -2,35 +2,16 @@
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 
-#include <gpusort/block/words.cuh>
 #include <gpusort/merge/kernels.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/layout.h>
 
 #include <cstddef>
-#include <cstring>
 #include <type_traits>
 
 namespace gpusort::merge
 {
-
-/// What a kernel compares where it moves structs as words. It copies them: a comparator that finds a field at
-/// run time, by a pointer to a member, then puts these two into local memory and not all that a thread holds.
-template <class Key, class Compare>
-struct by_words
-{
-  using word = block::words_of_t<Key>;
-  Compare comp;
-
-  __device__ bool operator()(word const& a, word const& b)
-  {
-    alignas(Key) unsigned char keys[2][sizeof(Key)];
-    std::memcpy(keys[0], &a, sizeof(Key));
-    std::memcpy(keys[1], &b, sizeof(Key));
-    return static_cast<bool>(comp(reinterpret_cast<Key const&>(keys[0]), reinterpret_cast<Key const&>(keys[1])));
-  }
-};
 
 /// The `device_backend` of merge_sort. Stable; any comparator.
 struct device
@@ -69,23 +50,6 @@ struct device
 
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
-  {
-    // Structs move as words. Field by field they fill registers with bytes and halves, which then spill, and ptxas 13.0
-    // was seen to lose one of them: keys came out torn.
-    if constexpr (std::is_class_v<Key> && alignof(Key) <= alignof(block::word_t<Key>))
-    {
-      using word = block::words_of_t<Key>;
-      sort_as(stream, scratch, reinterpret_cast<word*>(keys), values, n, by_words<Key, Compare>{comp});
-    }
-    else
-    {
-      sort_as(stream, scratch, keys, values, n, comp);
-    }
-  }
-
-private:
-  template <class Key, class Value, class Compare>
-  static void sort_as(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
     using sorter            = tile_sort<Key, Value, Compare>;
     constexpr int threads   = shape_of<Key, Value>().threads;
