@@ -36,7 +36,6 @@ private:
   using long_token                = std::uint64_t;
   static constexpr bool has_short = sizeof(Bits) <= 4;
   static constexpr bool has_long  = has_place || sizeof(Bits) > 4;
-  static constexpr int most_bits  = has_long ? 64 : 32; // of a token
 
   static constexpr int digits        = 256;
   static constexpr int digit_bits    = 8;
