@@ -50,6 +50,12 @@ sanitize_one() {
     [[ $tests == *-* ]] || tests+=-
     tests+=:in_kernel/hybrid*:in_kernel/merge*:in_kernel/radix*:in_kernel/automatic*:in_kernel/thrust*
   fi
+  # Racecheck loses count of kernels that several host threads launch ("failure to track a kernel launch") and may then wait
+  # for ever. The kernels are those of the other tests.
+  if [ "$tool" = racecheck ]; then
+    [[ $tests == *-* ]] || tests+=-
+    tests+=:Concurrency.ManyThreads
+  fi
   if compute-sanitizer --tool "$tool" "${options[@]}" --report-api-errors no --error-exitcode 9 \
        "$program" "--gtest_filter=$tests" >"$log" 2>&1 && grep -q 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$log"; then
     printf '%-10s %-40s clean, %s of its tests, %d s\n' "$tool" "$(basename "$program")" \

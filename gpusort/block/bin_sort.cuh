@@ -224,10 +224,11 @@ public:
       std::uint32_t ranks[Items];
       shared.counts.clear();
       __syncthreads();
-      auto const digit_of = [&](int i) {
-        return static_cast<unsigned>(static_cast<Bits>(order.rank_of(staged[from[i]]) - least) >> low) & (digits - 1);
-      };
-      ranking.count(digit_of, ranks);
+      ranking.count(
+        [&](int i) {
+          return static_cast<unsigned>(static_cast<Bits>(order.rank_of(staged[from[i]]) - least) >> low) & (digits - 1);
+        },
+        ranks);
       __syncthreads();
       std::uint32_t const total = threadIdx.x < digits ? ranking.total() : 0;
       std::uint32_t const start = ranking.starts(shared.totals, total);
@@ -236,7 +237,7 @@ public:
         ranking.spread(start);
       }
       __syncthreads();
-      ranking.finish(digit_of, ranks);
+      ranking.finish(ranks);
       __syncthreads();
       ranking.put(from, ranks, shared.order);
       __syncthreads();
@@ -351,7 +352,8 @@ private:
     auto const bin_of         = [&](Token own) { return static_cast<std::uint32_t>(own >> shift); };
 
     Token own[Items];
-    std::uint32_t number[Items]; // of the element in its bin, which depends on chance
+    // The number of each element in its bin, which depends on chance; two in a word, for want of registers.
+    std::uint32_t numbers[(Items + 1) / 2];
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
@@ -368,7 +370,9 @@ private:
       std::uint32_t const one = bin < words ? 1u : 1u << 16;
       if (place_of(i) < n)
       {
-        number[i] = atomicAdd(&shared.bins[bin & (words - 1)], one);
+        std::uint32_t const found = atomicAdd(&shared.bins[bin & (words - 1)], one);
+        numbers[i / 2] =
+          i % 2 == 0 ? half_of(found, bin < words) : __byte_perm(numbers[i / 2], found, bin < words ? 0x5410 : 0x7610);
       }
     }
     __syncthreads();
@@ -432,17 +436,17 @@ private:
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      auto const bin = static_cast<std::uint32_t>(own[i] >> same_shift);
-      // The halves of both words that are meant for the bin.
-      std::uint32_t const half = bin < words ? 0x4410 : 0x4432;
-      number[i]                = __byte_perm(number[i], 0, half) + __byte_perm(shared.bins[bin & (words - 1)], 0, half);
+      auto const bin            = static_cast<std::uint32_t>(own[i] >> same_shift);
+      std::uint32_t const begin = half_of(shared.bins[bin & (words - 1)], bin < words);
+      // No carry: places in the tile have 16 bits.
+      numbers[i / 2] += i % 2 == 0 ? begin : begin << 16;
     }
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
       if (place_of(i) < n)
       {
-        tokens[number[i]] = own[i];
+        tokens[half_of(numbers[i / 2], i % 2 == 0)] = own[i];
       }
     }
     if (threadIdx.x < 2 * window)
@@ -473,6 +477,12 @@ private:
       __syncthreads();
     }
     return true;
+  }
+
+  /// The lower or the upper half of a word.
+  __device__ static std::uint32_t half_of(std::uint32_t word, bool lower)
+  {
+    return __byte_perm(word, 0, lower ? 0x4410 : 0x4432);
   }
 
   /// Replaces the counts of a word's two bins by where they begin.

@@ -1,6 +1,8 @@
 // Stable ranking of a tile's elements by bucket: the counting sort inside a block, without the moving.
 #pragma once
 
+#include <gpusort/block/warp.cuh>
+
 #include <cstdint>
 
 namespace gpusort::block
@@ -28,15 +30,20 @@ struct bucket_counts
 /// Ranks a tile of up to `Threads` x `Items` elements. Element i of a lane is number i x 32 + lane of its warp's part of
 /// the tile; a part has `rows` x 32 places. `Full`: all Items rows are in use, and no place is empty. Otherwise places past
 /// the end of the input belong to the last bucket, where they rank behind all elements; `size` says how many there are.
+/// `Ordered`: elements of a bucket keep their order; otherwise, in full tiles, they come in any, which takes fewer
+/// instructions, but lanes that meet on a bucket wait for each other.
 ///
 /// The order of calls, with a barrier between any two: counts.clear, count, then total, starts and spread, then finish.
-template <int Buckets, int Threads, int Items, bool Full>
+template <int Buckets, int Threads, int Items, bool Full, bool Ordered = true>
 class bucket_rank
 {
 public:
   static constexpr int warps = Threads / 32;
 
+  static constexpr int rank_bits = 16;
+  static_assert(Threads * Items <= 1 << rank_bits && Buckets <= 1 << (32 - rank_bits));
   static_assert(Buckets % 32 == 0 && Threads >= Buckets && Threads % 32 == 0);
+  static_assert(Full || Ordered);
 
   using counts        = bucket_counts<Buckets, Threads>;
   using shared_totals = std::uint32_t[Buckets / 32];
@@ -60,26 +67,43 @@ public:
     return Full || (i < rows_ && element(i) < size_);
   }
 
-  /// Ranks each element among those of its bucket and warp. `bucket_of(i)` is the bucket of the thread's i-th element.
+  /// Ranks each element among those of its bucket and warp; ranks[i] is that, and the bucket in the bits above `rank_bits`.
+  /// `bucket_of(i)` is the bucket of the thread's i-th element.
   template <class BucketOf>
   __device__ void count(BucketOf bucket_of, std::uint32_t (&ranks)[Items])
   {
-    std::uint32_t* const counts    = counts_.of[warp_];
-    std::uint32_t const lower_lane = (std::uint32_t{1} << lane_) - 1;
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
+    std::uint32_t* const counts = counts_.of[warp_];
+    if constexpr (Ordered)
     {
-      if (Full || i < rows_)
+      std::uint32_t const lower_lane = (std::uint32_t{1} << lane_) - 1;
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
       {
-        unsigned const bucket     = bucket_at(bucket_of, i);
-        std::uint32_t const alike = lanes_alike(bucket);
-        ranks[i]                  = counts[bucket] + __popc(alike & lower_lane);
-        __syncwarp();
-        if ((alike >> lane_) == 1u) // the highest of the lanes alike
+        if (Full || i < rows_)
         {
-          counts[bucket] = ranks[i] + 1;
+          unsigned const bucket     = Full || element(i) < size_ ? bucket_of(i) : Buckets - 1u;
+          std::uint32_t const alike = lanes_alike(bucket);
+          std::uint32_t const rank  = counts[bucket] + __popc(alike & lower_lane);
+          ranks[i]                  = bucket << rank_bits | rank;
+          __syncwarp();
+          if ((alike >> lane_) == 1u) // the highest of the lanes alike
+          {
+            counts[bucket] = rank + 1;
+          }
+          __syncwarp();
         }
-        __syncwarp();
+      }
+    }
+    else
+    {
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
+      {
+        if (holds(i))
+        {
+          unsigned const bucket = bucket_of(i);
+          ranks[i]              = bucket << rank_bits | atomicAdd(&counts[bucket], 1u);
+        }
       }
     }
   }
@@ -100,13 +124,7 @@ public:
   /// Exclusive prefix sum of the buckets' totals, one bucket a thread. Called by all threads; contains a barrier.
   __device__ std::uint32_t starts(shared_totals& totals, std::uint32_t total) const
   {
-    std::uint32_t inclusive = total;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2)
-    {
-      std::uint32_t const other = __shfl_up_sync(~0u, inclusive, step);
-      inclusive += lane_ >= step ? other : 0;
-    }
+    std::uint32_t const inclusive = inclusive_sum_of_warp(total);
     if (threadIdx.x < Buckets && lane_ == 31)
     {
       totals[warp_] = inclusive;
@@ -134,16 +152,15 @@ public:
     }
   }
 
-  /// Turns the ranks in the warp into ranks in the tile.
-  template <class BucketOf>
-  __device__ void finish(BucketOf bucket_of, std::uint32_t (&ranks)[Items]) const
+  /// Turns what `count` has left into ranks in the tile.
+  __device__ void finish(std::uint32_t (&ranks)[Items]) const
   {
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
       if (Full || i < rows_)
       {
-        ranks[i] += counts_.of[warp_][bucket_at(bucket_of, i)];
+        ranks[i] = counts_.of[warp_][ranks[i] >> rank_bits] + (ranks[i] & ((1u << rank_bits) - 1));
       }
     }
   }
@@ -188,13 +205,20 @@ public:
   }
 
 private:
-  /// The lanes of the warp whose bucket is the same as this lane's: one ballot a bit, and the lanes that voted otherwise
-  /// leave. In assembly, because the compiler needs half as many instructions again (docs/performance.md).
+  /// The lanes of the warp whose bucket is the same as this lane's.
   __device__ static std::uint32_t lanes_alike(unsigned bucket)
   {
-    std::uint32_t alike = ~std::uint32_t{0};
-#pragma unroll
-    for (int bit = 1; bit < Buckets; bit *= 2)
+    std::uint32_t alike = all_lanes;
+    leave_if_unlike<1>(alike, bucket);
+    return alike;
+  }
+
+  /// One ballot a bit of the bucket, from `Bit` on: the lanes that voted otherwise leave. In assembly, because the compiler
+  /// needs half as many instructions again (docs/performance.md).
+  template <int Bit>
+  __device__ static void leave_if_unlike(std::uint32_t& alike, unsigned bucket)
+  {
+    if constexpr (Bit < Buckets)
     {
       asm("{\n"
           "  .reg .pred mine;\n"
@@ -206,15 +230,9 @@ private:
           "  and.b32 %0, %0, votes;\n"
           "}\n"
           : "+r"(alike)
-          : "r"(bucket), "r"(bit));
+          : "r"(bucket), "n"(Bit));
+      leave_if_unlike<2 * Bit>(alike, bucket);
     }
-    return alike;
-  }
-
-  template <class BucketOf>
-  __device__ unsigned bucket_at(BucketOf bucket_of, int i) const
-  {
-    return Full || element(i) < size_ ? bucket_of(i) : Buckets - 1u;
   }
 
   counts& counts_;

@@ -5,6 +5,7 @@
 #include <gpusort/block/bucket_rank.cuh>
 #include <gpusort/block/look_back.cuh>
 #include <gpusort/block/tile.cuh>
+#include <gpusort/block/warp.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace gpusort::block
 {
 
 /// A stretch of the input that is partitioned on its own. Its tiles are numbered from first_tile on, one after the other
-/// through all segments of a launch; longer stretches than look_back::max_count take several launches.
+/// through all segments of a pass.
 struct segment
 {
   std::uint64_t begin;
@@ -22,18 +23,51 @@ struct segment
   std::uint32_t first_tile;
 };
 
-/// Where a launch finds its work, all in device memory.
+/// Where the elements of a pass go. What is pointed to is device memory.
 struct partition_work
 {
-  segment const* segments; // in order of first_tile
-  std::uint32_t segment_count;
-  std::uint64_t const* bucket_begin; // segment_count x buckets: where each bucket's elements of this launch go
-  std::uint64_t* bucket_next; // the same behind this launch's elements, for a launch that goes on; or null
-  std::uint32_t* status; // look_back words: tiles x buckets
-  std::uint32_t* ticket; // zero before the launch
+  std::uint64_t const* bucket_begin; // where each bucket's elements go, all of a segment's in front of the next one's
+  int bucket_stride; // entries of bucket_begin from one bucket to the next
+  int buckets; // in use, of each segment
+  void* status; // look_back words: tiles x buckets
+  bool wide; // the look_back words have 64 bits: needed if a segment has 2^30 elements or more
   int epoch; // of the look_back words
-  int tile; // elements of a tile: a multiple of the block's threads, up to partition::tile
 };
+
+/// A tile that a block has taken.
+struct tile_place
+{
+  std::uint32_t number;
+  std::uint32_t segment;
+  std::uint32_t first_of_segment; // tile
+  std::uint64_t begin; // element
+  int size;
+};
+
+/// The place of tile `number` of the segment-th segment.
+__device__ inline tile_place
+place_in(segment const& whole, std::uint32_t segment_number, std::uint32_t number, int tile)
+{
+  auto const offset = static_cast<std::uint64_t>(number - whole.first_tile) * tile;
+  auto const left   = whole.size - offset;
+  return {number,
+          segment_number,
+          whole.first_tile,
+          whole.begin + offset,
+          left < static_cast<std::uint64_t>(tile) ? static_cast<int>(left) : tile};
+}
+
+/// The place of tile `number` in the last of the segments that begins no later. Called by all lanes of a warp.
+__device__ inline tile_place place_among(segment const* segments, std::uint32_t count, std::uint32_t number, int tile)
+{
+  std::uint32_t begun = 0;
+  for (std::uint32_t base = 0; base < count; base += 32)
+  {
+    std::uint32_t const own = base + threadIdx.x % 32;
+    begun += __popc(__ballot_sync(all_lanes, own < count && segments[own].first_tile <= number));
+  }
+  return place_in(segments[begun - 1], begun - 1, number, tile);
+}
 
 template <class T, int N>
 struct registers
@@ -69,60 +103,70 @@ public:
     std::uint32_t ticket;
   };
 
-  /// Takes one tile from the launch and moves its elements. Called once by all threads of a block.
-  /// Tiles are handed out by a ticket: a block only ever waits for tiles that running blocks hold.
+  /// The number of the tile that this block is to move. Tiles are handed out by a ticket, zero before the pass, so that a
+  /// block only ever waits for tiles that running blocks hold. Called by all threads of a block, once: in a loop over tiles
+  /// the compiler keeps so many addresses that registers run out (docs/performance.md).
+  __device__ static std::uint32_t take_tile(shared_storage& shared, std::uint32_t* ticket)
+  {
+    if (threadIdx.x == 0)
+    {
+      shared.ticket = atomicAdd(ticket, 1u);
+    }
+    shared.counts.clear();
+    __syncthreads();
+    return shared.ticket;
+  }
+
+  /// Moves the elements of a tile that the block has taken: in every bucket, in the order of the input. Called by all
+  /// threads of the block.
   __device__ static void move_tile(
     shared_storage& shared,
-    Classifier classify,
+    Classifier const& classify,
     partition_work const& work,
+    tile_place const& at,
     Key const* keys_in,
     Key* keys_out,
     Value const* values_in,
     Value* values_out)
   {
-    if (threadIdx.x == 0)
-    {
-      shared.ticket = atomicAdd(work.ticket, 1u);
-    }
-    shared.counts.clear();
-    __syncthreads();
-
-    tile_place at;
-    at.number              = shared.ticket;
-    at.segment             = segment_of(work, at.number);
-    segment const& segment = work.segments[at.segment];
-    at.first_of_segment    = segment.first_tile;
-    auto const offset      = static_cast<std::uint64_t>(at.number - segment.first_tile) * work.tile;
-    at.begin               = segment.begin + offset;
-    at.is_last             = segment.size - offset <= static_cast<std::uint64_t>(work.tile);
-    at.size                = at.is_last ? static_cast<int>(segment.size - offset) : work.tile;
-
     if (at.size == tile)
     {
-      move<true>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
+      move<true, true>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
     }
     else
     {
-      move<false>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
+      move<false, true>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
+    }
+  }
+
+  /// The same, but equal keys need not keep their order, nor any keys of a bucket if the tile is full and `crowded` is not
+  /// set: it says that many neighbours belong to one bucket.
+  __device__ static void move_tile_of_twins(
+    shared_storage& shared,
+    Classifier const& classify,
+    partition_work const& work,
+    tile_place const& at,
+    bool crowded,
+    Key const* keys_in,
+    Key* keys_out)
+  {
+    static_assert(!with_values);
+    if (at.size == tile && !crowded)
+    {
+      move<true, false>(shared, classify, work, at, keys_in, keys_out, nullptr, nullptr);
+    }
+    else
+    {
+      move<false, true>(shared, classify, work, at, keys_in, keys_out, nullptr, nullptr);
     }
   }
 
 private:
-  struct tile_place
-  {
-    std::uint32_t number;
-    std::uint32_t segment;
-    std::uint32_t first_of_segment; // tile
-    std::uint64_t begin; // element
-    int size;
-    bool is_last; // of its segment
-  };
-
   /// `Full`: the tile has all its places in use.
-  template <bool Full>
+  template <bool Full, bool Ordered>
   __device__ static void
   move(shared_storage& shared,
-       Classifier classify,
+       Classifier const& classify,
        partition_work const& work,
        tile_place const& at,
        Key const* keys_in,
@@ -130,30 +174,31 @@ private:
        Value const* values_in,
        Value* values_out)
   {
-    bucket_rank<Buckets, Threads, Items, Full> rank(shared.counts, at.size);
+    bucket_rank<Buckets, Threads, Items, Full, Ordered> rank(shared.counts, at.size);
 
     Key keys[Items];
     std::uint32_t ranks[Items];
     rank.load(keys_in + at.begin, keys);
-    auto const bucket_of = [&](int i) { return classify(keys[i]); };
-    rank.count(bucket_of, ranks);
+    rank.count([&](int i) { return classify(keys[i]); }, ranks);
     __syncthreads();
 
-    look_back const chain(work.status, Buckets, work.epoch);
-    bool const has_bucket = threadIdx.x < Buckets;
+    bool const has_bucket = static_cast<int>(threadIdx.x) < work.buckets;
     std::uint32_t count   = 0;
-    if (has_bucket)
+    if (threadIdx.x < Buckets)
     {
       count = rank.total();
-      chain.publish_count(at.number, threadIdx.x, count, at.number == at.first_of_segment);
+      if (has_bucket)
+      {
+        publish(work, at, count);
+      }
     }
     std::uint32_t const start = rank.starts(shared.totals, count);
-    if (has_bucket)
+    if (threadIdx.x < Buckets)
     {
       rank.spread(start);
     }
     __syncthreads();
-    rank.finish(bucket_of, ranks);
+    rank.finish(ranks);
     __syncthreads();
     Key* const sorted_keys = reinterpret_cast<Key*>(shared.keys);
     rank.put(keys, ranks, sorted_keys);
@@ -165,7 +210,7 @@ private:
     }
     if (has_bucket)
     {
-      shared.output_of[threadIdx.x] = output_of_bucket(work, chain, at, count) - start;
+      shared.output_of[threadIdx.x] = output_of_bucket(work, at, count) - start;
     }
     __syncthreads();
 
@@ -203,38 +248,36 @@ private:
     }
   }
 
-  __device__ static std::uint32_t segment_of(partition_work const& work, std::uint32_t tile_number)
+  __device__ static void publish(partition_work const& work, tile_place const& at, std::uint32_t count)
   {
-    std::uint32_t low = 0, high = work.segment_count - 1;
-    while (low < high)
+    int const bucket = static_cast<int>(threadIdx.x);
+    bool const first = at.number == at.first_of_segment;
+    if (work.wide)
     {
-      std::uint32_t const middle = low + (high - low + 1) / 2;
-      if (work.segments[middle].first_tile <= tile_number)
-      {
-        low = middle;
-      }
-      else
-      {
-        high = middle - 1;
-      }
+      look_back<std::uint64_t>(work.status, Buckets, work.epoch).publish_count(at.number, bucket, count, first);
     }
-    return low;
+    else
+    {
+      look_back<std::uint32_t>(work.status, Buckets, work.epoch).publish_count(at.number, bucket, count, first);
+    }
   }
 
   /// Where the tile's elements of the thread's bucket go, once the tiles before it have published theirs.
   __device__ static std::uint64_t
-  output_of_bucket(partition_work const& work, look_back const& chain, tile_place const& at, std::uint32_t count)
+  output_of_bucket(partition_work const& work, tile_place const& at, std::uint32_t count)
   {
     int const bucket           = static_cast<int>(threadIdx.x);
-    std::size_t const row      = static_cast<std::size_t>(at.segment) * Buckets;
-    std::uint64_t const output = work.bucket_begin[row + bucket];
-    std::uint32_t const before =
-      at.number == at.first_of_segment ? 0 : chain.exclusive_prefix(at.number, at.first_of_segment, bucket, count);
-    if (work.bucket_next != nullptr && at.is_last)
+    std::size_t const entry    = static_cast<std::size_t>(at.segment) * work.buckets + bucket;
+    std::uint64_t const output = work.bucket_begin[entry * work.bucket_stride];
+    if (at.number == at.first_of_segment)
     {
-      work.bucket_next[row + bucket] = output + before + count;
+      return output;
     }
-    return output + before;
+    auto const before = [&](auto word) -> std::uint64_t {
+      return look_back<decltype(word)>(work.status, Buckets, work.epoch)
+        .exclusive_prefix(at.number, at.first_of_segment, bucket, count);
+    };
+    return output + (work.wide ? before(std::uint64_t{}) : before(std::uint32_t{}));
   }
 };
 

@@ -37,6 +37,12 @@ __device__ Bits from_next_lane(Bits value)
   return by_words(value, [](std::uint32_t word) { return __shfl_down_sync(all_lanes, word, 1); });
 }
 
+template <class Bits>
+__device__ Bits from_first_lane(Bits value)
+{
+  return by_words(value, [](std::uint32_t word) { return __shfl_sync(all_lanes, word, 0); });
+}
+
 __device__ inline std::uint32_t least_word_of_warp(std::uint32_t word)
 {
 #if __CUDA_ARCH__ >= 800
@@ -62,6 +68,25 @@ __device__ inline std::uint32_t or_of_warp(std::uint32_t word)
   }
   return word;
 #endif
+}
+
+__device__ inline std::uint32_t sum_of_warp(std::uint32_t word)
+{
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(all_lanes, word);
+#else
+  for (int step = 16; step > 0; step /= 2)
+  {
+    word += __shfl_xor_sync(all_lanes, word, step);
+  }
+  return word;
+#endif
+}
+
+/// Whether all lanes have the same.
+__device__ inline bool all_alike(unsigned value)
+{
+  return __all_sync(all_lanes, value == __shfl_sync(all_lanes, value, 0)) != 0;
 }
 
 /// The least value of the warp's lanes: the least of the most significant words, then the least of the next ones among

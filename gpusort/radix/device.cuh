@@ -1,14 +1,16 @@
-// Radix sort on the GPU, least significant digit first: one kernel counts, one a digit moves.
+// Radix sort on the GPU: by buckets of the most significant bits, which blocks sort; or, where these would be too uneven,
+// digit by digit, the least significant first. Which, is decided on the device.
 // Source: Satish, Harris and Garland, section III; one read and one write a digit after Adinets and Merrill's onesweep.
 #pragma once
 
-#include <gpusort/block/partition.cuh>
-#include <gpusort/radix/kernels.cuh>
+#include <gpusort/radix/by_buckets.cuh>
+#include <gpusort/radix/by_digits.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/layout.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -49,35 +51,69 @@ struct device
 
     using partition = digit_partition<bits, is_float, carried>;
 
-    // Elements of one launch: as many whole tiles as the look-back can count.
-    static constexpr std::size_t launch_elements = block::look_back::max_count / partition::tile * partition::tile;
-
-    bool one_tile; // no scratch, no other member means anything
-    int tile                 = 0; // elements of a tile
-    std::size_t launches     = 0; // a digit
-    std::size_t status_words = 0;
-    std::size_t keys = 0, values = 0, bins = 0, found = 0, tickets = 0, next_bins = 0, status = 0;
+    bool one_block; // no scratch, and of the other members only `block` means anything
+    sort_class block  = sort_class::small;
+    bool by_buckets   = false; // may be
+    int buckets_log2  = 0;
+    int tile          = 0; // elements, of a pass
+    bool wide         = false;
+    std::size_t tiles = 0;
+    std::size_t spare = 0; // tiles of a second level
+    std::size_t keys = 0, values = 0, sizes = 0, bins = 0, found = 0; // from sizes to begins, cleared before the sort
+    std::size_t begins = 0, crowded = 0, stretches = 0, status = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
-        : one_tile(n <= tile_sort<bits, is_float, carried, false>::tile)
     {
-      if (one_tile)
+      std::size_t const room = shared_bytes_of_device();
+      bool const sorts_large = sizeof(block_sort_storage<bits, is_float, carried, sort_class::large>) <= room;
+      block                  = n <= tile_of(sort_class::small) ? sort_class::small : sort_class::large;
+      one_block              = n <= tile_of(sorts_large ? sort_class::large : sort_class::small);
+      if (one_block)
       {
         return;
       }
-      std::size_t const elements = n < launch_elements ? n : launch_elements;
-      tile         = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
-      launches     = runtime::blocks_for(n, launch_elements);
-      status_words = runtime::blocks_for(elements, tile) * radix_size;
+      buckets_log2 = buckets_log2_for(n);
+      by_buckets   = has_buckets(sizeof(bits)) && n <= most_in_buckets(sizeof(bits), value_bytes_v<carried>)
+                && sorts_large && look_bytes(buckets_log2) <= room;
+      tile  = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
+      tiles = runtime::blocks_for(n, static_cast<std::size_t>(tile));
+      spare = by_buckets && buckets_log2 > digit_bits ? radix_size : 0;
+      wide  = n > block::look_back<std::uint32_t>::max_count;
 
-      keys   = layout.add(n, sizeof(bits));
-      values = with_values ? layout.add(n, sizeof(carried)) : 0;
-      bins  = layout.add(digits * radix_size, sizeof(std::uint64_t)); // from here to next_bins, cleared before the sort
-      found = layout.add(1, sizeof(findings));
-      tickets   = layout.add(launches * digits, sizeof(std::uint32_t));
-      next_bins = layout.add(2 * radix_size, sizeof(std::uint64_t));
-      status    = layout.add(status_words, sizeof(std::uint32_t));
+      std::size_t const buckets = by_buckets ? std::size_t{1} << buckets_log2 : 0;
+      std::size_t const words   = (tiles + spare) * radix_size;
+      keys                      = layout.add(n, sizeof(bits));
+      values                    = with_values ? layout.add(n, sizeof(carried)) : 0;
+      sizes                     = layout.add(buckets, sizeof(std::uint32_t));
+      bins                      = layout.add(digits * radix_size, sizeof(std::uint64_t));
+      found                     = layout.add(1, sizeof(findings<bits>));
+      begins                    = layout.add(buckets + 1, sizeof(std::uint64_t));
+      crowded                   = layout.add(buckets, sizeof(std::uint32_t));
+      stretches                 = layout.add(spare, sizeof(block::segment));
+      status                    = layout.add(words, wide ? sizeof(std::uint64_t) : sizeof(std::uint32_t));
+    }
+
+    static constexpr std::size_t tile_of(sort_class c)
+    {
+      return static_cast<std::size_t>(sort_tile_for(sizeof(bits), value_bytes_v<carried>, c));
+    }
+
+    /// Shared memory of a look: half a word a bucket.
+    static constexpr std::size_t look_bytes(int buckets_log2)
+    {
+      return std::size_t{2} << buckets_log2;
+    }
+
+  private:
+    /// What a block can have. All devices have enough for all but large blocks and looks.
+    static std::size_t shared_bytes_of_device()
+    {
+      int device = 0, most = 0;
+      runtime::check(cudaGetDevice(&device), "gpusort: current device");
+      runtime::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                     "gpusort: shared memory of the device");
+      return static_cast<std::size_t>(most);
     }
   };
 
@@ -95,118 +131,164 @@ struct device
     using carried   = typename plan_type::carried;
     using partition = typename plan_type::partition;
 
-    constexpr bool is_float = plan_type::is_float;
-    constexpr int digits    = plan_type::digits;
+    constexpr bool is_float    = plan_type::is_float;
+    constexpr bool with_values = plan_type::with_values;
+    constexpr int digits       = plan_type::digits;
 
     plan_type const plan(n);
     auto const order = make_key_order<Key, Compare>();
-    if (plan.one_tile)
+    buffers<bits, carried> at{{reinterpret_cast<bits*>(keys)}, {reinterpret_cast<carried*>(values)}};
+    if (plan.one_block)
     {
-      constexpr bool small = true;
-      n <= tile_sort<bits, is_float, carried, small>::tile
-        ? sort_in_one_block<is_float, small>(
-            stream, order, reinterpret_cast<bits*>(keys), reinterpret_cast<carried*>(values), n)
-        : sort_in_one_block<is_float, !small>(
-            stream, order, reinterpret_cast<bits*>(keys), reinterpret_cast<carried*>(values), n);
+      findings<bits>* const none = nullptr;
+      plan.block == sort_class::small
+        ? sort_blocks<is_float, sort_class::small>(stream, order, 1, none, {}, n, 0, at)
+        : sort_blocks<is_float, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
       return;
     }
 
-    void* const base    = plan.layout.base(scratch);
-    auto* const bins    = runtime::at_offset<std::uint64_t>(base, plan.bins);
-    auto* const found   = runtime::at_offset<findings>(base, plan.found);
-    auto* const tickets = runtime::at_offset<std::uint32_t>(base, plan.tickets);
-    auto* const next    = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
-    auto* const status  = runtime::at_offset<std::uint32_t>(base, plan.status);
-    buffers<bits, carried> const at{
-      {reinterpret_cast<bits*>(keys), runtime::at_offset<bits>(base, plan.keys)},
-      {reinterpret_cast<carried*>(values), runtime::at_offset<carried>(base, plan.values)}};
+    void* const base  = plan.layout.base(scratch);
+    at.keys[1]        = runtime::at_offset<bits>(base, plan.keys);
+    at.values[1]      = runtime::at_offset<carried>(base, plan.values);
+    auto* const sizes = runtime::at_offset<std::uint32_t>(base, plan.sizes);
+    auto* const bins  = runtime::at_offset<std::uint64_t>(base, plan.bins);
+    auto* const found = runtime::at_offset<findings<bits>>(base, plan.found);
+    bucket_table const table{plan.buckets_log2,
+                             sizes,
+                             runtime::at_offset<std::uint64_t>(base, plan.begins),
+                             runtime::at_offset<std::uint32_t>(base, plan.crowded),
+                             runtime::at_offset<block::segment>(base, plan.stretches)};
+    tiling const work{n,
+                      plan.tile,
+                      static_cast<std::uint32_t>(plan.tiles),
+                      static_cast<std::uint32_t>(plan.spare),
+                      runtime::at_offset<void>(base, plan.status),
+                      plan.wide};
+    std::size_t const processors       = multiprocessors();
+    constexpr std::size_t moving_bytes = sizeof(typename partition::shared_storage);
 
-    runtime::check(cudaMemsetAsync(bins, 0, plan.next_bins - plan.bins, stream), "gpusort: radix_sort: clear counters");
+    runtime::check(cudaMemsetAsync(sizes, 0, plan.begins - plan.sizes, stream), "gpusort: radix_sort: clear counters");
+    if constexpr (has_buckets(sizeof(bits)))
+    {
+      if (plan.by_buckets)
+      {
+        constexpr int fits       = static_cast<int>(plan_type::tile_of(sort_class::bucket));
+        std::size_t const chunks = runtime::blocks_for(n, look_threads * look_items(sizeof(bits)));
+        runtime::launch(
+          look_at_keys<bits, is_float>,
+          {std::min(chunks, processors), look_threads, plan_type::look_bytes(plan.buckets_log2)},
+          stream,
+          at.keys[0],
+          order,
+          with_values,
+          bucket_limits{static_cast<std::uint32_t>(fits), most_in_sample(n, fits), most_expected(fits)},
+          table,
+          found,
+          work);
+      }
+    }
 
-    int const rows        = rows_for(n, histogram_threads, histogram_items(sizeof(bits)));
-    int const copies_log2 = histogram_copies_log2(digits);
+    int const rows           = rows_for(n, histogram_threads, histogram_items(sizeof(bits)));
+    int const copies_log2    = histogram_copies_log2(digits);
+    std::size_t const chunks = runtime::blocks_for(n, static_cast<std::size_t>(histogram_threads) * rows);
     runtime::launch(
       count_digits<bits, is_float>,
-      {resident_blocks(n, histogram_threads * rows),
+      {std::min(chunks, processors * resident_blocks_per_sm),
        histogram_threads,
        (std::size_t{digits} * radix_size * sizeof(std::uint32_t)) << copies_log2},
       stream,
       at.keys[0],
-      n,
       order,
-      plan_type::with_values,
+      with_values,
       rows,
       copies_log2,
       bins,
       found,
-      status,
-      plan.status_words);
+      work);
 
-    std::size_t launch = 0;
-    for (int d = 0; d < digits; ++d)
+    if constexpr (has_buckets(sizeof(bits)))
     {
-      for (std::size_t part = 0; part < plan.launches; ++part, ++launch)
+      if (plan.by_buckets)
       {
-        std::size_t const begin = part * plan_type::launch_elements;
-        std::size_t const size  = n - begin < plan_type::launch_elements ? n - begin : plan_type::launch_elements;
-
-        block::partition_work work{};
-        work.segment_count = 1;
-        work.bucket_begin  = part == 0 ? bins + d * radix_size : next + part % 2 * radix_size;
-        work.bucket_next   = part + 1 < plan.launches ? next + (part + 1) % 2 * radix_size : nullptr;
-        work.status        = status;
-        work.ticket        = tickets + launch;
-        work.tile          = plan.tile;
-        if (plan.launches > 1 && launch > 0)
+        bool const two_levels = table.stretch_log2() > 0;
+        for (int level = 0; level <= (two_levels ? 1 : 0); ++level)
         {
-          runtime::check(cudaMemsetAsync(status, 0, plan.status_words * sizeof(std::uint32_t), stream),
-                         "gpusort: radix_sort: clear look-back");
+          runtime::launch(
+            move_to_buckets<bits, is_float, carried>,
+            {plan.tiles + (level == 0 ? 0 : plan.spare), partition::threads, moving_bytes},
+            stream,
+            order,
+            found,
+            table,
+            level,
+            work,
+            at);
         }
-        runtime::launch(
-          scatter_digits<bits, is_float, carried>,
-          {runtime::blocks_for(size, plan.tile), partition::threads, sizeof(typename partition::shared_storage)},
-          stream,
-          digit_of<bits, is_float>{order, d},
-          static_cast<findings const*>(found),
-          work,
-          block::segment{begin, size, 0},
-          n,
-          at);
+        std::size_t const buckets = std::size_t{1} << plan.buckets_log2;
+        int const from            = two_levels ? 0 : 1;
+        constexpr auto per_sm =
+          static_cast<std::size_t>(sort_blocks_per_sm(sizeof(bits), value_bytes_v<carried>, sort_class::bucket));
+        sort_blocks<is_float, sort_class::bucket>(
+          stream, order, std::min(buckets, processors * per_sm), found, table, n, from, at);
+        sort_blocks<is_float, sort_class::large>(stream, order, processors, found, table, n, from, at);
       }
     }
-    runtime::launch(bring_home<bits, carried>,
-                    {resident_blocks(n, home_threads * moved_at_once), home_threads},
+    int const together = plan.tiles <= tiles_in_one_launch ? digits : 1; // passes of a launch
+    for (int pass = 0; pass < digits; pass += together)
+    {
+      runtime::launch(
+        move_by_digits<bits, is_float, carried>,
+        {plan.tiles * static_cast<std::size_t>(together), partition::threads, moving_bytes},
+        stream,
+        order,
+        found,
+        static_cast<std::uint64_t const*>(bins),
+        static_cast<std::uint32_t>(pass),
+        static_cast<std::uint32_t>(pass + together),
+        work,
+        at);
+    }
+    std::size_t const steps = runtime::blocks_for(n, home_threads * moved_at_once);
+    runtime::launch(finish_at_home<bits, carried>,
+                    {std::min(steps, processors * resident_blocks_per_sm), home_threads},
                     stream,
-                    static_cast<findings const*>(found),
+                    static_cast<findings<bits> const*>(found),
                     n,
                     at);
   }
 
 private:
-  template <bool IsFloat, bool Small, class Bits, class Value>
-  static void sort_in_one_block(
-    cudaStream_t stream, key_order<Bits, IsFloat> const& order, Bits* keys, Value* values, std::size_t n)
+  template <bool IsFloat, sort_class Class, class Bits, class Value>
+  static void sort_blocks(cudaStream_t stream,
+                          key_order<Bits, IsFloat> const& order,
+                          std::size_t blocks,
+                          findings<Bits>* found,
+                          bucket_table const& table,
+                          std::size_t n,
+                          int from,
+                          buffers<Bits, Value> const& at)
   {
-    using sorter = tile_sort<Bits, IsFloat, Value, Small>;
-    runtime::launch(sort_one_tile<Bits, IsFloat, Value, Small>,
-                    {1, sorter::threads, sizeof(tile_storage<Bits, IsFloat, Value, Small>)},
-                    stream,
-                    keys,
-                    values,
-                    static_cast<int>(n),
-                    order);
+    runtime::launch(
+      sort_in_blocks<Bits, IsFloat, Value, Class>,
+      {blocks,
+       sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
+       sizeof(block_sort_storage<Bits, IsFloat, Value, Class>)},
+      stream,
+      order,
+      found,
+      table,
+      n,
+      from,
+      at);
   }
 
-  /// Blocks for a kernel whose blocks go on until nothing is left: enough to fill the device, no more than there is work.
-  static std::size_t resident_blocks(std::size_t n, std::size_t per_block)
+  static std::size_t multiprocessors()
   {
     int device = 0, processors = 0;
     runtime::check(cudaGetDevice(&device), "gpusort: current device");
     runtime::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
                    "gpusort: processor count");
-    std::size_t const full = static_cast<std::size_t>(processors) * resident_blocks_per_sm;
-    std::size_t const work = runtime::blocks_for(n, per_block);
-    return work < full ? work : full;
+    return static_cast<std::size_t>(processors);
   }
 };
 

@@ -34,14 +34,37 @@ struct hash_bucket
 template <class Value, int Threads, int Items>
 using partition_of = block::partition<key, Value, hash_bucket, buckets, Threads, Items>;
 
-template <class Value, int Threads, int Items>
+/// What a launch works on.
+struct pass
+{
+  block::partition_work work;
+  block::segment const* segments;
+  std::uint32_t segment_count;
+  std::uint32_t tiles;
+  int tile;
+  std::uint32_t* ticket;
+};
+
+template <class Value, int Threads, int Items, bool Ordered>
 __global__ void __launch_bounds__(Threads)
-  move_tiles(block::partition_work work, key const* keys_in, key* keys_out, Value const* values_in, Value* values_out)
+  move_tiles(pass all, key const* keys_in, key* keys_out, Value const* values_in, Value* values_out)
 {
   using partition = partition_of<Value, Threads, Items>;
   extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<typename partition::shared_storage*>(shared_words);
-  partition::move_tile(shared, hash_bucket{}, work, keys_in, keys_out, values_in, values_out);
+  auto& shared               = *reinterpret_cast<typename partition::shared_storage*>(shared_words);
+  std::uint32_t const number = partition::take_tile(shared, all.ticket);
+  if (number < all.tiles)
+  {
+    partition::template move_tile<Ordered>(
+      shared,
+      hash_bucket{},
+      all.work,
+      block::place_among(all.segments, all.segment_count, number, all.tile),
+      keys_in,
+      keys_out,
+      values_in,
+      values_out);
+  }
 }
 
 /// A segment and the elements that belong to none before it.
@@ -74,7 +97,7 @@ struct expected_partition
 {
   host_array<key> keys_in, keys_out;
   host_array<std::uint32_t> values_in, values_out;
-  host_array<std::uint64_t> bucket_begin, bucket_next;
+  host_array<std::uint64_t> bucket_begin;
 
   expected_partition(layout_of_segments const& layout, std::vector<key> const& keys)
       : keys_in(layout.elements)
@@ -82,7 +105,6 @@ struct expected_partition
       , values_in(layout.elements)
       , values_out(layout.elements)
       , bucket_begin(layout.segments.size() * buckets)
-      , bucket_next(layout.segments.size() * buckets)
   {
     for (std::size_t i = 0; i < layout.elements; ++i)
     {
@@ -101,9 +123,8 @@ struct expected_partition
         ++counts[hash_bucket{}(keys[i])];
       }
       std::uint64_t* const first = bucket_begin.data() + s * buckets;
-      std::uint64_t* const next  = bucket_next.data() + s * buckets;
       std::exclusive_scan(counts.begin(), counts.end(), first, begin);
-      std::copy(first, first + buckets, next);
+      std::vector<std::uint64_t> next(first, first + buckets);
       for (std::uint64_t i = begin; i < end; ++i)
       {
         std::uint64_t const to = next[hash_bucket{}(keys[i])]++;
@@ -148,74 +169,107 @@ std::vector<key> keys_like(input kind, std::size_t n, std::mt19937& random)
   return keys;
 }
 
-/// Partitions pieces several times with the same look-back words, which only the first launch finds cleared.
-template <class Value, int Threads, int Items>
+/// The keys with those of every bucket in ascending order, and the others as they are.
+host_array<key> in_order_by_bucket(host_array<key> keys, layout_of_segments const& layout, expected_partition const& e)
+{
+  for (std::size_t s = 0; s < layout.segments.size(); ++s)
+  {
+    for (std::size_t b = 0; b < buckets; ++b)
+    {
+      std::size_t const bucket = s * buckets + b;
+      std::size_t const end =
+        b + 1 < buckets ? e.bucket_begin[bucket + 1] : layout.segments[s].begin + layout.segments[s].size;
+      std::sort(keys.begin() + e.bucket_begin[bucket], keys.begin() + end);
+    }
+  }
+  return keys;
+}
+
+/// Partitions pieces with look-back words of either width, in both epochs one after the other, and with more blocks than there are
+/// tiles.
+template <class Value, int Threads, int Items, bool Ordered>
 void check(std::vector<piece> const& pieces, int rows, input kind)
 {
   SCOPED_TRACE(
     ::testing::Message() << pieces.size() << " segments, " << rows << " rows, input " << static_cast<int>(kind));
   using partition            = partition_of<Value, Threads, Items>;
   constexpr bool with_values = partition::with_values;
-  constexpr auto kernel      = &move_tiles<Value, Threads, Items>;
+  constexpr auto kernel      = &move_tiles<Value, Threads, Items, Ordered>;
   int const tile             = Threads * rows;
   layout_of_segments const layout(pieces, static_cast<std::size_t>(tile));
 
   guarded_array<key> keys_in(layout.elements), keys_out(layout.elements);
   guarded_array<std::uint32_t> values_in(layout.elements), values_out(layout.elements);
   guarded_array<std::uint64_t> bucket_begin(layout.segments.size() * buckets);
-  guarded_array<std::uint64_t> bucket_next(layout.segments.size() * buckets);
   guarded_array<block::segment> segments(layout.segments.size());
-  guarded_array<std::uint32_t> status(std::size_t{layout.tiles} * buckets), ticket(1);
+  std::size_t const words = std::size_t{layout.tiles} * buckets;
+  guarded_array<std::uint64_t> status(words);
+  guarded_array<std::uint32_t> ticket(1);
   segments.load(layout.segments.data(), layout.segments.size());
-  status.load(filled(std::size_t{layout.tiles} * buckets, 0u));
 
   constexpr int shared_bytes = static_cast<int>(sizeof(typename partition::shared_storage));
   require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), "shared memory");
 
   std::mt19937 random(2026);
-  for (int launch = 0; launch < 4; ++launch)
+  for (int const round : {0, 1, 2, 3})
   {
-    SCOPED_TRACE(::testing::Message() << "launch " << launch);
-    // The first two of them say where they have come to.
-    bool const goes_on           = launch < 2;
-    std::uint64_t const no_place = ~std::uint64_t{0};
+    bool const wide = round >= 2;
+    int const epoch = round % 2;
+    SCOPED_TRACE(::testing::Message() << (wide ? "wide words" : "words of 32 bits") << ", epoch " << epoch);
+    unsigned const blocks = layout.tiles + (epoch == 0 ? 0 : 3);
     expected_partition const e(layout, keys_like(kind, layout.elements, random));
     keys_in.load(e.keys_in);
     keys_out.load(filled(layout.elements, expected_partition::untouched));
     values_in.load(e.values_in);
     values_out.load(filled(layout.elements, expected_partition::untouched));
     bucket_begin.load(e.bucket_begin);
-    bucket_next.load(filled(e.bucket_next.size(), no_place));
     ticket.load(filled(1, 0u));
+    if (epoch == 0)
+    {
+      status.load(filled(words, std::uint64_t{0}));
+    }
 
-    block::partition_work work{};
-    work.segments      = segments.begin();
-    work.segment_count = static_cast<std::uint32_t>(layout.segments.size());
-    work.bucket_begin  = bucket_begin.begin();
-    work.bucket_next   = goes_on ? bucket_next.begin() : nullptr;
-    work.status        = status.begin();
-    work.ticket        = ticket.begin();
-    work.epoch         = launch % 2;
-    work.tile          = tile;
+    pass all{};
+    all.work          = {bucket_begin.begin(), 1, buckets, status.begin(), wide, epoch};
+    all.segments      = segments.begin();
+    all.segment_count = static_cast<std::uint32_t>(layout.segments.size());
+    all.tiles         = layout.tiles;
+    all.tile          = tile;
+    all.ticket        = ticket.begin();
     if constexpr (with_values)
     {
-      kernel<<<layout.tiles, Threads, shared_bytes>>>(
-        work, keys_in.begin(), keys_out.begin(), values_in.begin(), values_out.begin());
+      kernel<<<blocks, Threads, shared_bytes>>>(
+        all, keys_in.begin(), keys_out.begin(), values_in.begin(), values_out.begin());
     }
     else
     {
-      kernel<<<layout.tiles, Threads, shared_bytes>>>(work, keys_in.begin(), keys_out.begin(), nullptr, nullptr);
+      kernel<<<blocks, Threads, shared_bytes>>>(all, keys_in.begin(), keys_out.begin(), nullptr, nullptr);
     }
     require(cudaGetLastError(), "launch of the partition");
     require(cudaDeviceSynchronize(), "partition");
 
-    EXPECT_TRUE(keys_out.holds(e.keys_out));
+    if constexpr (Ordered)
+    {
+      EXPECT_TRUE(keys_out.holds(e.keys_out));
+    }
+    else
+    {
+      host_array<key> const out      = keys_out.read();
+      host_array<key> const actual   = in_order_by_bucket(out, layout, e);
+      host_array<key> const expected = in_order_by_bucket(e.keys_out, layout, e);
+      std::size_t wrong              = 0;
+      for (std::size_t i = 0; i < layout.elements; ++i)
+      {
+        wrong += actual[i] != expected[i];
+      }
+      EXPECT_EQ(wrong, 0u) << "of " << layout.elements << " keys in order by bucket";
+      EXPECT_TRUE(keys_out.holds(out)) << "beyond the keys";
+    }
     EXPECT_TRUE(values_out.holds(with_values ? e.values_out : filled(layout.elements, expected_partition::untouched)));
-    EXPECT_TRUE(bucket_next.holds(goes_on ? e.bucket_next : filled(e.bucket_next.size(), no_place)));
     EXPECT_TRUE(keys_in.holds(e.keys_in));
     EXPECT_TRUE(values_in.holds(e.values_in));
     EXPECT_TRUE(bucket_begin.holds(e.bucket_begin));
-    EXPECT_TRUE(ticket.holds(filled(1, static_cast<std::uint32_t>(layout.tiles))));
+    EXPECT_TRUE(ticket.holds(filled(1, blocks)));
     EXPECT_TRUE(status.holds(status.read())) << "beyond the look-back words";
     if (::testing::Test::HasFailure())
     {
@@ -224,8 +278,8 @@ void check(std::vector<piece> const& pieces, int rows, input kind)
   }
 }
 
-/// The kind of block that partitions.
-template <class Value, int Threads, int Items>
+/// The kind of block that partitions, and whether elements of a bucket keep their order.
+template <class Value, int Threads, int Items, bool Ordered>
 struct shape
 {
   /// Makes segments for tiles of different numbers of rows, and partitions them.
@@ -239,7 +293,7 @@ struct shape
       {
         if (!in_a_hurry || rows == Items || kind == input::uniform)
         {
-          check<Value, Threads, Items>(pieces_of(static_cast<std::size_t>(Threads * rows)), rows, kind);
+          check<Value, Threads, Items, Ordered>(pieces_of(static_cast<std::size_t>(Threads * rows)), rows, kind);
         }
       }
     }
@@ -250,8 +304,11 @@ template <class Shape>
 class partition_pass : public ::testing::Test
 {};
 
-// Keys alone with as many threads as buckets, values with more.
-using shapes = ::testing::Types<shape<block::no_values, 256, 8>, shape<std::uint32_t, 384, 5>>;
+// Keys alone with as many threads as buckets, values with more; any order is for keys alone.
+using shapes = ::testing::Types<shape<block::no_values, 256, 8, true>,
+                                shape<std::uint32_t, 384, 5, true>,
+                                shape<block::no_values, 256, 8, false>,
+                                shape<block::no_values, 384, 24, false>>;
 TYPED_TEST_SUITE(partition_pass, shapes, );
 
 TYPED_TEST(partition_pass, OneSegmentBehindTheBeginning)

@@ -1,4 +1,5 @@
-// The ways through the radix sort: one block or many, digits that never vary, input that is in order or reversed.
+// The ways through the radix sort: one block or many, by buckets or by digits, digits that never vary, input that is in
+// order or reversed.
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/sort.h>
@@ -75,10 +76,11 @@ void check(std::vector<Key> const& keys)
   }
 }
 
-std::size_t tile_of(std::size_t key_bytes, bool small, std::size_t value_bytes = 0)
+using gpusort::radix::sort_class;
+
+std::size_t tile_of(sort_class c, std::size_t key_bytes, std::size_t value_bytes = 0)
 {
-  auto const shape = gpusort::radix::one_tile_shape_for(key_bytes, value_bytes, small);
-  return static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.items);
+  return static_cast<std::size_t>(gpusort::radix::sort_tile_for(key_bytes, value_bytes, c));
 }
 
 /// Under a sanitizer everything takes long.
@@ -90,30 +92,14 @@ bool in_a_hurry()
 /// One block of either kind, the edges of their tiles, a few tiles of a pass, and many.
 std::vector<std::size_t> sizes(std::size_t key_bytes)
 {
-  std::size_t const small = tile_of(key_bytes, true);
-  std::size_t const tile  = tile_of(key_bytes, false);
-  std::size_t const pairs = tile_of(key_bytes, false, sizeof(std::uint32_t));
+  std::size_t const small = tile_of(sort_class::small, key_bytes);
+  std::size_t const tile  = tile_of(sort_class::large, key_bytes);
   if (in_a_hurry())
   {
-    return {2, 513, small + 1, pairs, pairs + 1, tile, tile + 1, 20'011};
+    return {2, 513, small + 1, tile, tile + 1, 20'011};
   }
-  return {2,
-          3,
-          33,
-          511,
-          512,
-          513,
-          1025,
-          small - 1,
-          small,
-          small + 1,
-          pairs,
-          pairs + 1,
-          tile - 1,
-          tile,
-          tile + 1,
-          50'021,
-          300'007};
+  return {
+    2, 3, 33, 511, 512, 513, 1025, small - 1, small, small + 1, 2 * small, tile - 1, tile, tile + 1, 50'021, 300'007};
 }
 
 template <class Key, class Make>
@@ -310,10 +296,148 @@ TEST(RadixPaths, FullTiles)
   }
 }
 
+/// n keys, made from their positions.
+template <class Key, class Make>
+std::vector<Key> keys_from(std::size_t n, Make make)
+{
+  std::vector<Key> keys(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    keys[i] = make(i);
+  }
+  return keys;
+}
+
+/// Sizes that take one level of buckets, and two, of which the second has few buckets or many.
+std::vector<std::size_t> sizes_in_levels()
+{
+  constexpr std::size_t one_level = std::size_t{1} << 20;
+  if (in_a_hurry())
+  {
+    return {20'011, one_level + 4097};
+  }
+  return {20'011, 1'000'003, one_level, one_level + 255, one_level + 4097, 5'000'011};
+}
+
+TEST(RadixPaths, LevelsOfBuckets)
+{
+  for (std::size_t const n : sizes_in_levels())
+  {
+    SCOPED_TRACE(n);
+    check(keys_from<std::uint32_t>(n, [](std::size_t i) { return static_cast<std::uint32_t>(mixed(i)); }));
+    check(keys_from<std::int64_t>(n, [](std::size_t i) { return static_cast<std::int64_t>(mixed(i)); }));
+    if (!in_a_hurry())
+    {
+      // A range that is no power of two, and begins nowhere near 0.
+      check(keys_from<std::uint64_t>(n, [](std::size_t i) { return 12'345'678'901u + mixed(i) % 3'000'000'000u; }));
+      check(keys_from<unsigned __int128>(n, [](std::size_t i) {
+        return static_cast<unsigned __int128>(mixed(i)) << 64 | mixed(~i);
+      }));
+      check(keys_from<double>(n, [](std::size_t i) { return 1.0 + static_cast<double>(mixed(i) >> 12) * 0x1p-52; }));
+    }
+  }
+}
+
+TEST(RadixPaths, BucketsOfOneValueEach)
+{
+  // As many values as buckets, and a few more and less.
+  for (std::uint64_t const values : {200u, 256u, 300u, 511u, 512u, 700u})
+  {
+    SCOPED_TRACE(values);
+    check(keys_from<std::uint32_t>(1'200'007, [=](std::size_t i) {
+      return static_cast<std::uint32_t>(4'000'000'000u + mixed(i) % values);
+    }));
+  }
+}
+
+TEST(RadixPaths, BucketsWhoseNeighboursCrowd)
+{
+  // In order but for a key in a hundred, or in runs; with tiles that are full.
+  std::size_t const n = in_a_hurry() ? 1'200'007 : 3'000'017;
+  check(keys_from<std::uint32_t>(n, [=](std::size_t i) {
+    return static_cast<std::uint32_t>(i % 100 == 7 ? mixed(i) : (std::uint64_t{i} << 32) / n);
+  }));
+  check(keys_from<std::uint64_t>(n, [=](std::size_t i) { return mixed(i / 50) + i % 3; }));
+}
+
+TEST(RadixPaths, ZerosOfBothSignsInBuckets)
+{
+  std::size_t const n = in_a_hurry() ? 1'200'007 : 3'000'017;
+  check(keys_from<float>(n, [](std::size_t i) {
+    std::uint64_t const bits = mixed(i);
+    return bits % 5000 == 0 ? (i % 2 == 0 ? 0.0f : -0.0f)
+                            : (bits % 2 == 0 ? -1.0f : 1.0f) * (1.0f + static_cast<float>(bits >> 41) * 0x1p-23f);
+  }));
+  check(keys_from<double>(n, [](std::size_t i) {
+    return i == 12'345 ? -0.0 : i == 54'321 ? 0.0 : static_cast<double>(static_cast<std::int64_t>(mixed(i)));
+  }));
+}
+
+TEST(RadixPaths, BucketsThatBinsDoNotSort)
+{
+  // Far apart, and each value or one close to it a dozen times.
+  std::size_t const n = 1'200'007;
+  check(keys_from<std::uint64_t>(n, [=](std::size_t i) { return (mixed(i) % (n / 12) << 44) + mixed(~i) % 16; }));
+  check(keys_from<unsigned __int128>(n, [=](std::size_t i) {
+    return (static_cast<unsigned __int128>(mixed(i) % (n / 12)) << 100) + mixed(~i) % 16;
+  }));
+}
+
+/// Where the look of an input takes its sample.
+std::vector<std::size_t> places_of_sample(std::size_t n)
+{
+  std::size_t const samples = std::size_t{gpusort::radix::look_threads} * gpusort::radix::samples_per_thread;
+  std::size_t const stride  = n / samples;
+  std::vector<std::size_t> places(samples);
+  for (std::size_t i = 0; i < samples; ++i)
+  {
+    places[i] = i * stride + i * 61 % stride;
+  }
+  return places;
+}
+
+TEST(RadixPaths, ASampleThatMisleads)
+{
+  // Keys that the sample meets are even; all others are alike, or so many that they do not fit a block, or that their count
+  // does not fit half a word, in either half.
+  std::size_t const many = std::size_t{1} << 24;
+  for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{300'007} : std::vector<std::size_t>{300'007, many})
+  {
+    for (std::uint64_t const alike : {std::uint64_t{0x7777'0000'0000'0000u}, std::uint64_t{0x7778'0000'0000'0000u}})
+    {
+      SCOPED_TRACE(::testing::Message() << n << " keys, most of them " << alike);
+      std::vector<std::uint64_t> keys(n, alike);
+      std::vector<std::uint64_t> some = keys_from<std::uint64_t>(n, mixed);
+      std::fill(some.begin() + 1000, some.begin() + 8000, alike);
+      for (std::size_t const place : places_of_sample(n))
+      {
+        keys[place] = some[place] = mixed(place);
+      }
+      check_order<std::uint64_t, thrust::less<std::uint64_t>>(keys);
+      check_order<std::uint64_t, thrust::greater<std::uint64_t>>(some);
+    }
+  }
+}
+
+TEST(RadixPaths, ASampleThatIsAllAlike)
+{
+  for (std::size_t const n : sizes_in_levels())
+  {
+    SCOPED_TRACE(n);
+    std::vector<std::uint32_t> keys =
+      keys_from<std::uint32_t>(n, [](std::size_t i) { return static_cast<std::uint32_t>(mixed(i)); });
+    for (std::size_t const place : places_of_sample(n))
+    {
+      keys[place] = 99;
+    }
+    check(keys);
+  }
+}
+
 TEST(RadixPaths, OneBlockTakesNoScratch)
 {
   std::uint32_t* const none = nullptr;
-  std::size_t const tile    = tile_of(sizeof(std::uint32_t), false);
+  std::size_t const tile    = tile_of(sort_class::large, sizeof(std::uint32_t));
   EXPECT_EQ(gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), none, none + tile), 0u);
   EXPECT_GT(gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), none, none + tile + 1), 0u);
 }

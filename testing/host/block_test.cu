@@ -4,7 +4,8 @@
 #include <gpusort/dispatch/elements.h>
 #include <gpusort/merge/kernels.cuh>
 #include <gpusort/merge/tuning.h>
-#include <gpusort/radix/kernels.cuh>
+#include <gpusort/radix/by_buckets.cuh>
+#include <gpusort/radix/by_digits.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/layout.h>
@@ -419,14 +420,19 @@ template <class Bits, class Value>
 void expect_that_radix_fits()
 {
   SCOPED_TRACE(::testing::Message() << "keys of " << sizeof(Bits) << " bytes, values of " << sizeof(Value));
-  using pass  = radix::digit_partition<Bits, false, Value>;
-  using few   = radix::tile_storage<Bits, false, Value, true>;
-  using whole = radix::tile_storage<Bits, false, Value, false>;
+  using pass   = radix::digit_partition<Bits, false, Value>;
+  using split  = radix::bucket_partition<Bits, false, Value>;
+  using small  = radix::block_sort_storage<Bits, false, Value, radix::sort_class::small>;
+  using medium = radix::block_sort_storage<Bits, false, Value, radix::sort_class::medium>;
+  using large  = radix::block_sort_storage<Bits, false, Value, radix::sort_class::large>;
   EXPECT_LE(sizeof(typename pass::shared_storage), most_shared_bytes);
-  EXPECT_LE(sizeof(few), most_shared_bytes);
-  EXPECT_LE(sizeof(whole), most_shared_bytes);
-  EXPECT_LE(few::sorter::tile, whole::sorter::tile);
-  EXPECT_LE(whole::sorter::tile, 1 << 13) << "a place is held in 13 bits";
+  EXPECT_LE(sizeof(typename split::shared_storage), most_shared_bytes);
+  EXPECT_LE(sizeof(small), most_shared_bytes);
+  // Who has room for large blocks has it for medium ones; the H200 lets a block have 227 KB.
+  EXPECT_LE(sizeof(medium), sizeof(large));
+  EXPECT_LE(sizeof(large), std::size_t{227} * 1024);
+  EXPECT_LT(small::sorter::tile, medium::sorter::tile);
+  EXPECT_LT(medium::sorter::tile, large::sorter::tile);
 }
 
 TEST(SharedMemory, OfRadixFitsEveryDevice)

@@ -115,6 +115,11 @@ std::vector<std::size_t> sizes()
       auto const runs   = merge::tile_shape_for(key_bytes, moved_bytes);
       add(digits.threads, digits.items);
       add(runs.threads, runs.items);
+      for (radix::sort_class const c : {radix::sort_class::small, radix::sort_class::large})
+      {
+        auto const whole = radix::sort_shape_for(key_bytes, moved_bytes, c);
+        add(whole.threads, whole.items);
+      }
     }
   }
   std::sort(all.begin(), all.end());

@@ -1,0 +1,538 @@
+// By buckets, the most significant bits first: one kernel looks, one moves keys to buckets, one sorts each bucket.
+#pragma once
+
+#include <gpusort/block/bin_sort.cuh>
+#include <gpusort/block/partition.cuh>
+#include <gpusort/block/warp.cuh>
+#include <gpusort/radix/findings.cuh>
+#include <gpusort/radix/key_order.h>
+#include <gpusort/radix/tuning.h>
+#include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/residency.cuh>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace gpusort::radix
+{
+
+/// The buckets of an input, in device memory. The first level splits into radix_size stretches of neighbouring buckets; a
+/// second, if a stretch has more than one bucket, splits each of them.
+struct bucket_table
+{
+  int buckets_log2;
+  std::uint32_t* sizes; // zero before the sort
+  std::uint64_t* begins; // of each bucket, and where the last one ends
+  std::uint32_t* crowded; // buckets that bins do not sort
+  block::segment* stretches; // of a second level, radix_size
+
+  __host__ __device__ int stretch_log2() const
+  {
+    return buckets_log2 - digit_bits;
+  }
+};
+
+/// What buckets may hold.
+struct bucket_limits
+{
+  std::uint32_t size; // of any: what a block sorts
+  std::uint32_t in_sample; // of any, of the keys of a sample
+  std::uint64_t expected; // of the bucket of a key
+};
+
+/// Blocks that sort what fits them.
+template <class Bits, bool IsFloat, class Value, sort_class Class>
+using block_sort =
+  block::bin_sort<Bits,
+                  Value,
+                  key_order<Bits, IsFloat>,
+                  sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
+                  sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).items>;
+
+/// The shared memory that it takes, one way or the other. Those that sort all buckets leave to others what bins do not sort.
+template <class Bits, bool IsFloat, class Value, sort_class Class>
+union block_sort_storage
+{
+  using sorter = block_sort<Bits, IsFloat, Value, Class>;
+  typename sorter::shared_storage by_bins;
+  std::conditional_t<Class == sort_class::bucket, char, typename sorter::digit_storage> by_digits;
+};
+
+/// What the threads of a look share beside the counts.
+template <class Bits>
+struct look_storage
+{
+  static constexpr int warps = look_threads / 32;
+
+  Bits least[warps];
+  Bits greatest[warps];
+  std::uint64_t sums[warps];
+  bool goes_on;
+};
+
+/// The sum of the threads' values, and of those of the warps before. Called by all threads of a look.
+template <class Bits>
+__device__ std::uint64_t
+sum_of_block(look_storage<Bits>& shared, std::uint64_t sum_of_warp, std::uint64_t* before_warp = nullptr)
+{
+  int const warp = static_cast<int>(threadIdx.x) / 32;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0)
+  {
+    shared.sums[warp] = sum_of_warp;
+  }
+  __syncthreads();
+  std::uint64_t sum = 0;
+#pragma unroll
+  for (int w = 0; w < look_storage<Bits>::warps; ++w)
+  {
+    if (w == warp && before_warp != nullptr)
+    {
+      *before_warp = sum;
+    }
+    sum += shared.sums[w];
+  }
+  return sum;
+}
+
+/// Counts of keys in buckets, in shared memory, two in a word. A count of 2^16 or more is lost, and with it the sum of all.
+struct bucket_counts
+{
+  std::uint32_t* words;
+
+  /// Returns what was counted before.
+  __device__ std::uint32_t count(std::uint32_t bucket, std::uint32_t keys = 1) const
+  {
+    int const shift = static_cast<int>(bucket % 2) * 16;
+    return atomicAdd(&words[bucket / 2], keys << shift) >> shift & 0xffff;
+  }
+
+  /// Counts a bucket of every lane of a warp, those that are the first lane's at once.
+  __device__ void count_crowd(std::uint32_t bucket) const
+  {
+    std::uint32_t const crowded = __shfl_sync(block::all_lanes, bucket, 0);
+    std::uint32_t const alike   = __ballot_sync(block::all_lanes, bucket == crowded);
+    if (threadIdx.x % 32 == 0)
+    {
+      count(crowded, static_cast<std::uint32_t>(__popc(alike)));
+    }
+    else if (bucket != crowded)
+    {
+      count(bucket);
+    }
+  }
+};
+
+/// Maps ranks to buckets by a sample, which is the same for every block. Returns false if the sample says that buckets
+/// would not fit a block: one has too much of the sample, or pairs of keys meet in a bucket more often than in even ones.
+/// If all of the sample is alike, so may all keys be, and a look finds that out.
+/// Called by all threads with counts that are zero, which they are again afterwards.
+template <class Bits, bool IsFloat>
+__device__ bool map_by_sample(
+  Bits const* keys,
+  std::size_t n,
+  key_order<Bits, IsFloat> const& order,
+  int buckets_log2,
+  bucket_limits const& limits,
+  bucket_counts const& counts,
+  look_storage<Bits>& shared,
+  bucket_map<Bits>& map)
+{
+  constexpr std::uint64_t samples = std::uint64_t{look_threads} * samples_per_thread;
+
+  Bits ranks[samples_per_thread];
+  std::uint64_t const stride = n / samples; // at least 1
+#pragma unroll
+  for (int i = 0; i < samples_per_thread; ++i)
+  {
+    std::uint64_t const number = static_cast<std::uint64_t>(i) * look_threads + threadIdx.x;
+    // Not always the first of a stride, so that periods in the input do not hide from it.
+    ranks[i] = keys[number * stride + number * 61 % stride];
+  }
+  Bits least = static_cast<Bits>(~Bits{0}), greatest = 0;
+#pragma unroll
+  for (int i = 0; i < samples_per_thread; ++i)
+  {
+    ranks[i] = order.rank_of(ranks[i]);
+    least    = ranks[i] < least ? ranks[i] : least;
+    greatest = greatest < ranks[i] ? ranks[i] : greatest;
+  }
+  least    = block::least_of_warp(least);
+  greatest = block::greatest_of_warp(greatest);
+  if (threadIdx.x % 32 == 0)
+  {
+    shared.least[threadIdx.x / 32]    = least;
+    shared.greatest[threadIdx.x / 32] = greatest;
+  }
+  __syncthreads();
+  int const other = static_cast<int>(threadIdx.x) % look_storage<Bits>::warps;
+  least           = block::least_of_warp(shared.least[other]);
+  greatest        = block::greatest_of_warp(shared.greatest[other]);
+
+  map = bucket_map<Bits>::over(least, greatest, buckets_log2);
+
+  std::uint32_t meetings = 0, most = 0; // pairs in one bucket, and the fullest but for one
+#pragma unroll
+  for (int i = 0; i < samples_per_thread; ++i)
+  {
+    std::uint32_t const others = counts.count(map(ranks[i]));
+    meetings += others;
+    most = others < most ? most : others;
+  }
+  std::uint64_t const all = sum_of_block(shared, block::sum_of_warp(meetings));
+  bool const too_full     = __syncthreads_or(most >= limits.in_sample) != 0;
+#pragma unroll
+  for (int i = 0; i < samples_per_thread; ++i)
+  {
+    counts.words[map(ranks[i]) / 2] = 0;
+  }
+  __syncthreads();
+  // The bucket of a key has about n x meetings / pairs keys.
+  return least == greatest || (!too_full && all * n <= limits.expected * (samples * (samples - 1) / 2));
+}
+
+/// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know.
+/// Called by all threads of the last block of a look.
+template <class Bits>
+__device__ void decide_by_sizes(
+  bool with_values,
+  std::uint32_t largest,
+  bucket_table const& table,
+  bucket_map<Bits> const& map,
+  findings<Bits>& found,
+  tiling const& work,
+  look_storage<Bits>& shared)
+{
+  // A warp takes a stretch of the buckets, four a lane and step.
+  int const warp    = static_cast<int>(threadIdx.x) / 32;
+  int const lane    = static_cast<int>(threadIdx.x) % 32;
+  int const quads   = (1 << table.buckets_log2) / 4 / look_storage<Bits>::warps;
+  auto const* sizes = reinterpret_cast<uint4 const*>(table.sizes) + warp * quads;
+  std::uint32_t sum = 0, most = 0;
+  for (int q = lane; q < quads; q += 32)
+  {
+    uint4 const four = __ldcg(sizes + q);
+    sum += four.x + four.y + four.z + four.w;
+    most = max(max(most, max(four.x, four.y)), max(four.z, four.w));
+  }
+  std::uint64_t before = 0;
+  sum_of_block(shared, block::sum_of_warp(sum), &before);
+  bool const too_large = __syncthreads_or(most > largest) != 0;
+  if (threadIdx.x == 0)
+  {
+    findings<Bits> volatile const& now = found;
+    bool const tells_equal             = with_values || (now.seen & seen::twin) != 0;
+    found.keeps_order                  = tells_equal || now.in_crowds > work.n / 8;
+    shared.goes_on                     = !note_order(found, tells_equal) && !too_large && now.lost == 0;
+  }
+  __syncthreads();
+  if (!shared.goes_on)
+  {
+    return;
+  }
+  for (int first = 0; first < quads; first += 32)
+  {
+    int const q                   = first + lane;
+    uint4 const four              = q < quads ? __ldcg(sizes + q) : uint4{0, 0, 0, 0};
+    std::uint32_t const own       = four.x + four.y + four.z + four.w;
+    std::uint32_t const inclusive = block::inclusive_sum_of_warp(own);
+    if (q < quads)
+    {
+      std::uint32_t const size[4] = {four.x, four.y, four.z, four.w};
+      std::uint64_t begin         = before + inclusive - own;
+      auto const bucket           = static_cast<std::uint32_t>(warp * quads + q) * 4;
+#pragma unroll
+      for (std::uint32_t i = 0; i < 4; ++i)
+      {
+        table.begins[bucket + i] = begin;
+        begin += size[i];
+      }
+    }
+    before += __shfl_sync(block::all_lanes, inclusive, 31);
+  }
+  if (threadIdx.x == 0)
+  {
+    table.begins[std::size_t{1} << table.buckets_log2] = work.n;
+  }
+  __syncthreads();
+  if (table.stretch_log2() > 0)
+  {
+    block::segment own{};
+    std::uint32_t tiles = 0;
+    if (threadIdx.x < radix_size)
+    {
+      own.begin = table.begins[threadIdx.x << table.stretch_log2()];
+      own.size  = table.begins[(threadIdx.x + 1) << table.stretch_log2()] - own.begin;
+      tiles     = static_cast<std::uint32_t>((own.size + work.tile - 1) / work.tile);
+    }
+    std::uint32_t const inclusive = block::inclusive_sum_of_warp(tiles);
+    std::uint64_t others          = 0;
+    std::uint64_t const all       = sum_of_block(shared, __shfl_sync(block::all_lanes, inclusive, 31), &others);
+    own.first_tile                = static_cast<std::uint32_t>(others) + inclusive - tiles;
+    if (threadIdx.x < radix_size)
+    {
+      table.stretches[threadIdx.x] = own;
+    }
+    if (threadIdx.x == 0)
+    {
+      found.split_tiles = static_cast<std::uint32_t>(all);
+    }
+  }
+  if (threadIdx.x == 0)
+  {
+    found.map     = map;
+    found.splits  = 1;
+    found.decided = 1;
+  }
+}
+
+/// Looks at all keys, and decides whether they are sorted by buckets: counts them, and finds out whether they are in order
+/// or reversed. Leaves the decision to count_digits if a sample says that buckets would be uneven, or if a bucket turns
+/// out to be too large.
+/// Grid: any. Block: look_threads. Shared: half a word a bucket.
+/// After: if it has been decided, the look-back words are empty and `found` is complete; if the keys are to be split, so
+/// is `table`.
+template <class Bits, bool IsFloat>
+__global__ void __launch_bounds__(look_threads)
+  look_at_keys(Bits const* keys,
+               key_order<Bits, IsFloat> order,
+               bool with_values,
+               bucket_limits limits,
+               bucket_table table,
+               findings<Bits>* found,
+               tiling work)
+{
+  constexpr int items = look_items(sizeof(Bits));
+  extern __shared__ std::uint32_t shared_counts[];
+  __shared__ look_storage<Bits> shared;
+  bucket_counts const counts{shared_counts};
+
+  int const words = 1 << (table.buckets_log2 - 1);
+  for (int i = static_cast<int>(threadIdx.x); i < words; i += look_threads)
+  {
+    shared_counts[i] = 0;
+  }
+  runtime::wait_for_previous_kernel();
+  __syncthreads();
+  std::size_t const n = work.n;
+  bucket_map<Bits> map;
+  if (!map_by_sample(keys, n, order, table.buckets_log2, limits, counts, shared, map))
+  {
+    return;
+  }
+  clear_status(work);
+
+  std::uint32_t all_seen = 0, own_keys = 0, crowded = 0;
+  std::size_t const chunk = static_cast<std::size_t>(items) * look_threads;
+  for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * chunk; begin < n;
+       begin += static_cast<std::size_t>(gridDim.x) * chunk)
+  {
+    // A warp stops looking at neighbours once it has met both directions: on most inputs, at once.
+    bool const compares = (all_seen & seen::no_longer) != seen::no_longer;
+    warp_ranks<Bits, items> ranks;
+    all_seen |= ranks.load(order, keys, begin + threadIdx.x / 32 * items * 32, items, n, compares);
+    if (compares)
+    {
+      all_seen |= ranks.compare_neighbours(items);
+    }
+    if (n - begin >= chunk && block::all_alike(map(ranks.at[0])))
+    {
+      // Neighbours that are alike would wait for each other: one counts for all.
+#pragma unroll
+      for (int i = 0; i < items; ++i)
+      {
+        counts.count_crowd(map(ranks.at[i]));
+      }
+      crowded += items;
+    }
+    else
+    {
+#pragma unroll
+      for (int i = 0; i < items; ++i)
+      {
+        if (ranks.holds(i, items))
+        {
+          counts.count(map(ranks.at[i]));
+          ++own_keys;
+        }
+      }
+    }
+  }
+  own_keys += crowded;
+  note_seen(*found, block::or_of_warp(all_seen));
+  __syncthreads();
+
+  auto* const pairs       = reinterpret_cast<unsigned long long*>(table.sizes); // of neighbours' sizes
+  std::uint32_t not_found = own_keys;
+  for (int i = static_cast<int>(threadIdx.x); i < words; i += look_threads)
+  {
+    // Blocks begin at different places, so that they meet on few.
+    int const at             = (i + static_cast<int>(blockIdx.x) * look_threads) & (words - 1);
+    std::uint32_t const word = shared_counts[at];
+    if (word != 0)
+    {
+      not_found -= (word & 0xffff) + (word >> 16);
+      atomicAdd(pairs + at,
+                static_cast<unsigned long long>(word & 0xffff) | static_cast<unsigned long long>(word >> 16) << 32);
+    }
+  }
+  bool const lost               = static_cast<std::uint32_t>(sum_of_block(shared, block::sum_of_warp(not_found))) != 0;
+  std::uint64_t const in_crowds = sum_of_block(shared, block::sum_of_warp(crowded));
+  if (threadIdx.x == 0)
+  {
+    if (lost)
+    {
+      found->lost = 1;
+    }
+    if (in_crowds != 0)
+    {
+      atomicAdd(&found->in_crowds, static_cast<unsigned long long>(in_crowds));
+    }
+  }
+  if (is_last_block(found->bucket_blocks))
+  {
+    decide_by_sizes(with_values, limits.size, table, map, *found, work, shared);
+  }
+}
+
+/// Which part of its bucket's number a level splits by.
+template <class Bits, bool IsFloat>
+struct bucket_of_key
+{
+  key_order<Bits, IsFloat> order;
+  bucket_map<Bits> map;
+  int shift;
+  unsigned mask;
+
+  __device__ unsigned operator()(Bits key) const
+  {
+    return map(order.rank_of(key)) >> shift & mask;
+  }
+};
+
+template <class Bits, bool IsFloat, class Value>
+using bucket_partition =
+  block::partition<Bits,
+                   Value,
+                   bucket_of_key<Bits, IsFloat>,
+                   radix_size,
+                   shape_of<Bits, Value>().threads,
+                   shape_of<Bits, Value>().items>;
+
+/// If the input is split into buckets: moves keys and values to the stretch of their bucket, from the first arrays to the
+/// second, or at level 1 back again and to the bucket itself. Equal keys keep their order where they can be told apart.
+/// Grid: at least a block a tile. Block: bucket_partition's threads. Shared: its shared_storage.
+template <class Bits, bool IsFloat, class Value>
+__global__ void
+__launch_bounds__(shape_of<Bits, Value>().threads,
+                  runtime::resident_blocks(shape_of<Bits, Value>().threads, shape_of<Bits, Value>().blocks))
+  move_to_buckets(key_order<Bits, IsFloat> order,
+                  findings<Bits>* found,
+                  bucket_table table,
+                  int level,
+                  tiling work,
+                  buffers<Bits, Value> at)
+{
+  using partition = bucket_partition<Bits, IsFloat, Value>;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<typename partition::shared_storage*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  if (found->splits == 0)
+  {
+    return;
+  }
+  bool const first          = level == 0;
+  int const stretch_log2    = table.stretch_log2();
+  int const buckets         = first ? radix_size : 1 << stretch_log2;
+  std::uint32_t const tiles = first ? work.tiles : found->split_tiles;
+  bucket_of_key<Bits, IsFloat> const bucket_of{
+    order, found->map, first ? stretch_log2 : 0, static_cast<unsigned>(buckets) - 1};
+  block::partition_work const to{
+    table.begins, first ? 1 << stretch_log2 : 1, buckets, work.status, work.wide, first ? 0 : 1};
+  Bits const* const keys_in    = first ? at.keys[0] : at.keys[1];
+  Bits* const keys_out         = first ? at.keys[1] : at.keys[0];
+  Value const* const values_in = first ? at.values[0] : at.values[1];
+  Value* const values_out      = first ? at.values[1] : at.values[0];
+  std::uint32_t const tile     = partition::take_tile(shared, &found->split_tickets[level]);
+  if (tile >= tiles)
+  {
+    return;
+  }
+  block::tile_place const place = first ? block::place_in({0, work.n, 0}, 0, tile, work.tile)
+                                        : block::place_among(table.stretches, radix_size, tile, work.tile);
+  if constexpr (partition::with_values)
+  {
+    partition::move_tile(shared, bucket_of, to, place, keys_in, keys_out, values_in, values_out);
+  }
+  else
+  {
+    partition::move_tile_of_twins(shared, bucket_of, to, place, found->keeps_order != 0, keys_in, keys_out);
+  }
+}
+
+/// Sorts into the caller's arrays, from arrays number `from`: blocks of the class `bucket`, all buckets, listing those that
+/// bins do not sort; others, the buckets on that list, or, without findings, one block a whole input that fits it.
+/// Grid: any. Block: block_sort's threads. Shared: block_sort_storage.
+template <class Bits, bool IsFloat, class Value, sort_class Class>
+__global__ void
+__launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
+                  runtime::resident_blocks(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
+                                           sort_blocks_per_sm(sizeof(Bits), value_bytes_v<Value>, Class)))
+  sort_in_blocks(key_order<Bits, IsFloat> order,
+                 findings<Bits>* found,
+                 bucket_table table,
+                 std::size_t n,
+                 int from,
+                 buffers<Bits, Value> at)
+{
+  using sorter               = block_sort<Bits, IsFloat, Value, Class>;
+  constexpr bool all_buckets = Class == sort_class::bucket;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<block_sort_storage<Bits, IsFloat, Value, Class>*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  bool const whole    = !all_buckets && found == nullptr;
+  std::uint32_t count = 1;
+  if (!whole)
+  {
+    count = found->splits == 0 ? 0 : all_buckets ? std::uint32_t{1} << table.buckets_log2 : found->crowded;
+  }
+  for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x)
+  {
+    std::uint32_t bucket = 0;
+    std::uint64_t begin  = 0;
+    std::uint64_t size   = n;
+    if (!whole)
+    {
+      bucket = all_buckets ? i : table.crowded[i];
+      begin  = table.begins[bucket];
+      size   = table.begins[bucket + 1] - begin;
+    }
+    if (size == 0)
+    {
+      continue;
+    }
+    Bits const* const keys_in    = (from == 0 ? at.keys[0] : at.keys[1]) + begin;
+    Value const* const values_in = (from == 0 ? at.values[0] : at.values[1]) + begin;
+    Bits* const keys_out         = at.keys[0] + begin;
+    Value* const values_out      = at.values[0] + begin;
+    int const elements           = static_cast<int>(size);
+    __syncthreads();
+    if (!sorter::sort(shared.by_bins, order, elements, keys_in, keys_out, values_in, values_out))
+    {
+      if constexpr (!all_buckets)
+      {
+        __syncthreads();
+        sorter::sort_by_digits(shared.by_digits, order, elements, keys_in, keys_out, values_in, values_out);
+      }
+      else if (threadIdx.x == 0)
+      {
+        table.crowded[atomicAdd(&found->crowded, 1u)] = bucket;
+      }
+    }
+  }
+}
+
+} // namespace gpusort::radix

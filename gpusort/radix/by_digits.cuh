@@ -1,0 +1,311 @@
+// Digit by digit, the least significant first: one kernel counts, one moves.
+#pragma once
+
+#include <gpusort/block/partition.cuh>
+#include <gpusort/block/tile.cuh>
+#include <gpusort/block/warp.cuh>
+#include <gpusort/radix/findings.cuh>
+#include <gpusort/radix/key_order.h>
+#include <gpusort/radix/tuning.h>
+#include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/residency.cuh>
+
+#include <cuda/atomic>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace gpusort::radix
+{
+
+/// Unless it has been decided already what to do: reads the keys once, counts every digit, turns the counts into where
+/// each digit's keys begin in the output, and finds out whether the keys are in order or reversed and which digits never
+/// vary.
+/// Grid: any. Block: histogram_threads. Shared: (digits x radix_size << copies_log2) words. A thread reads `rows` keys at
+/// once, up to histogram_items.
+/// Before: bins are zero. After: bins[d x radix_size + b] is the number of keys whose digit d is below b; the look-back
+/// words are empty; `found` is complete.
+template <class Bits, bool IsFloat>
+__global__ void __launch_bounds__(histogram_threads,
+                                  runtime::resident_blocks(histogram_threads, resident_blocks_per_sm))
+  count_digits(Bits const* keys,
+               key_order<Bits, IsFloat> order,
+               bool with_values,
+               int rows,
+               int copies_log2,
+               std::uint64_t* bins,
+               findings<Bits>* found,
+               tiling work)
+{
+  constexpr int digits = key_order<Bits, IsFloat>::digits;
+  constexpr int words  = digits * radix_size;
+  constexpr int items  = histogram_items(sizeof(Bits));
+
+  extern __shared__ std::uint32_t counts[]; // [digits][radix_size][copies]
+  __shared__ bool varies[digits];
+
+  for (int i = static_cast<int>(threadIdx.x); i < words << copies_log2; i += histogram_threads)
+  {
+    counts[i] = 0;
+  }
+  runtime::wait_for_previous_kernel();
+  if (found->decided != 0)
+  {
+    return;
+  }
+  clear_status(work);
+  __syncthreads();
+
+  // A block meets fewer than 2^32 keys: memory for more does not exist.
+  int const copy = static_cast<int>(threadIdx.x) & ((1 << copies_log2) - 1);
+  auto count     = [&](Bits rank) {
+#pragma unroll
+    for (int d = 0; d < digits; ++d)
+    {
+      unsigned const digit = static_cast<unsigned>(rank >> (d * digit_bits)) & (radix_size - 1);
+      atomicAdd(&counts[((d * radix_size + digit) << copies_log2) + copy], 1u);
+    }
+  };
+  std::size_t const n     = work.n;
+  std::size_t const chunk = static_cast<std::size_t>(rows) * histogram_threads;
+  std::uint32_t all_seen  = 0;
+  for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * chunk; begin < n;
+       begin += static_cast<std::size_t>(gridDim.x) * chunk)
+  {
+    // A warp stops looking at neighbours once it has met both directions: on most inputs, at once.
+    bool const compares = (all_seen & seen::no_longer) != seen::no_longer;
+    warp_ranks<Bits, items> ranks;
+    ranks.load(order, keys, begin + threadIdx.x / 32 * static_cast<unsigned>(rows) * 32, rows, n, compares);
+    if (compares)
+    {
+      all_seen |= ranks.compare_neighbours(rows);
+    }
+#pragma unroll
+    for (int i = 0; i < items; ++i)
+    {
+      if (ranks.holds(i, rows))
+      {
+        count(ranks.at[i]);
+      }
+    }
+  }
+  note_seen(*found, all_seen);
+  __syncthreads();
+
+  for (int i = static_cast<int>(threadIdx.x); i < words; i += histogram_threads)
+  {
+    std::uint32_t sum = 0;
+    for (int c = 0; c < 1 << copies_log2; ++c)
+    {
+      sum += counts[(i << copies_log2) + c];
+    }
+    if (sum != 0)
+    {
+      atomicAdd(reinterpret_cast<unsigned long long*>(bins + i), static_cast<unsigned long long>(sum));
+    }
+  }
+  if (!is_last_block(found->digit_blocks))
+  {
+    return;
+  }
+  // A warp a digit: 32 lanes x 8 bins.
+  int const lane = static_cast<int>(threadIdx.x) % 32;
+  for (int d = static_cast<int>(threadIdx.x) / 32; d < digits; d += histogram_threads / 32)
+  {
+    constexpr int bins_per_lane = radix_size / 32;
+    std::uint64_t* const row    = bins + d * radix_size + lane * bins_per_lane;
+    std::uint64_t bin[bins_per_lane];
+    std::uint64_t sum = 0;
+    bool holds_all    = false;
+#pragma unroll
+    for (int i = 0; i < bins_per_lane; ++i)
+    {
+      bin[i] = __ldcg(reinterpret_cast<unsigned long long const*>(row + i));
+      sum += bin[i];
+      holds_all = holds_all || bin[i] == n;
+    }
+    std::uint64_t begin = block::inclusive_sum_of_warp(sum) - sum;
+#pragma unroll
+    for (int i = 0; i < bins_per_lane; ++i)
+    {
+      row[i] = begin;
+      begin += bin[i];
+    }
+    bool const constant = __any_sync(block::all_lanes, holds_all);
+    if (lane == 0)
+    {
+      varies[d] = !constant;
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0 && !note_order(*found, with_values || IsFloat))
+  {
+    std::uint32_t passes = 0;
+    for (int d = 0; d < digits; ++d)
+    {
+      if (varies[d])
+      {
+        found->digit_of_pass[passes++] = d;
+      }
+    }
+    found->passes = passes;
+  }
+}
+
+/// The bucket of a key is one of its digits.
+template <class Bits, bool IsFloat>
+struct digit_of
+{
+  key_order<Bits, IsFloat> order;
+  int d;
+
+  __device__ unsigned operator()(Bits key) const
+  {
+    return order.digit(key, d);
+  }
+};
+
+template <class Bits, bool IsFloat, class Value>
+using digit_partition =
+  block::partition<Bits,
+                   Value,
+                   digit_of<Bits, IsFloat>,
+                   radix_size,
+                   shape_of<Bits, Value>().threads,
+                   shape_of<Bits, Value>().items>;
+
+/// Moves keys and values to where their digits belong, in input order, between the first and the second arrays: the passes
+/// from `first` to before `last` of those that `found` says there are. They are phases of one kernel: a ticket stands for a
+/// tile of a pass, and its block waits until the pass before is done.
+/// Grid: a block for each tile of each pass. Block: digit_partition's threads. Shared: its shared_storage.
+template <class Bits, bool IsFloat, class Value>
+__global__ void
+__launch_bounds__(shape_of<Bits, Value>().threads,
+                  runtime::resident_blocks(shape_of<Bits, Value>().threads, shape_of<Bits, Value>().blocks))
+  move_by_digits(key_order<Bits, IsFloat> order,
+                 findings<Bits>* found,
+                 std::uint64_t const* bins,
+                 std::uint32_t first,
+                 std::uint32_t last,
+                 tiling work,
+                 buffers<Bits, Value> at)
+{
+  using partition = digit_partition<Bits, IsFloat, Value>;
+  using counter   = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<typename partition::shared_storage*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  std::uint32_t const passes = found->passes;
+  last                       = passes < last ? passes : last;
+  if (first >= last)
+  {
+    return;
+  }
+  bool const has_phases = last - first > 1;
+  counter const done(found->tiles_done);
+  int digit          = found->digit_of_pass[first];
+  std::uint32_t tile = partition::take_tile(shared, &found->tickets[first]);
+  std::uint32_t pass = first;
+  if (has_phases)
+  {
+    std::uint32_t const phase = tile / work.tiles;
+    tile -= phase * work.tiles;
+    pass += phase;
+    if (pass >= last)
+    {
+      return;
+    }
+    if (phase > 0)
+    {
+      if (threadIdx.x == 0)
+      {
+        while (done.load(::cuda::std::memory_order_acquire) < phase * work.tiles)
+        {
+        }
+      }
+      __syncthreads();
+      digit = found->digit_of_pass[pass];
+    }
+  }
+  bool const from_home = pass % 2 == 0;
+  partition::move_tile(
+    shared,
+    digit_of<Bits, IsFloat>{order, digit},
+    {bins + digit * radix_size, 1, radix_size, work.status, work.wide, from_home ? 0 : 1},
+    block::place_in({0, work.n, 0}, 0, tile, work.tile),
+    from_home ? at.keys[0] : at.keys[1],
+    from_home ? at.keys[1] : at.keys[0],
+    from_home ? at.values[0] : at.values[1],
+    from_home ? at.values[1] : at.values[0]);
+  if (has_phases)
+  {
+    __syncthreads(); // all of the tile is written
+    if (threadIdx.x == 0)
+    {
+      done.fetch_add(1, ::cuda::std::memory_order_release);
+    }
+  }
+}
+
+/// Swaps a block's share [begin, end) of the first half of n elements with their mirror images. Equal keys, if there are
+/// any, cannot be told apart.
+template <class T>
+__device__ void swap_ends(T* elements, std::size_t n, std::size_t begin, std::size_t end)
+{
+  constexpr int step = home_threads * moved_at_once;
+  int const size     = end - begin < step ? static_cast<int>(end - begin) : step;
+  T* const front     = elements + begin;
+  T* const mirrored  = elements + (n - begin - size); // front's elements end up here, backwards
+  T first[moved_at_once];
+  T last[moved_at_once];
+  block::read_tile<home_threads>(first, size, [&](int place) { return front[size - 1 - place]; });
+  block::read_tile<home_threads>(last, size, [&](int place) { return mirrored[size - 1 - place]; });
+  __syncthreads(); // everything is read before anything is written
+  block::write_tile<home_threads>(first, size, mirrored);
+  block::write_tile<home_threads>(last, size, front);
+}
+
+/// After the passes: reverses the caller's arrays, if that is all there is to do, or brings keys and values back to them
+/// after an odd number of passes.
+/// Grid: any. Block: home_threads.
+template <class Bits, class Value>
+__global__ void __launch_bounds__(home_threads)
+  finish_at_home(findings<Bits> const* found, std::size_t n, buffers<Bits, Value> at)
+{
+  constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
+  constexpr int step         = home_threads * moved_at_once;
+  runtime::wait_for_previous_kernel();
+  bool const reverses = found->reverses != 0;
+  if (!reverses && found->passes % 2 == 0)
+  {
+    return;
+  }
+  std::size_t const end = reverses ? n / 2 : n;
+  for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * step; begin < end;
+       begin += static_cast<std::size_t>(gridDim.x) * step)
+  {
+    if (reverses)
+    {
+      swap_ends(at.keys[0], n, begin, end);
+      if constexpr (with_values)
+      {
+        swap_ends(at.values[0], n, begin, end);
+      }
+    }
+    else
+    {
+      int const size = n - begin < step ? static_cast<int>(n - begin) : step;
+      block::move_tile<home_threads, moved_at_once>(
+        size, [&](int place) { return at.keys[1][begin + place]; }, at.keys[0] + begin);
+      if constexpr (with_values)
+      {
+        block::move_tile<home_threads, moved_at_once>(
+          size, [&](int place) { return at.values[1][begin + place]; }, at.values[0] + begin);
+      }
+    }
+  }
+}
+
+} // namespace gpusort::radix

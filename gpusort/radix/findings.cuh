@@ -1,0 +1,214 @@
+// What a radix sort learns by looking at its input, and the shapes that its kernels share.
+#pragma once
+
+#include <gpusort/block/look_back.cuh>
+#include <gpusort/block/tile.cuh>
+#include <gpusort/block/warp.cuh>
+#include <gpusort/radix/bucket_map.h>
+#include <gpusort/radix/key_order.h>
+#include <gpusort/radix/tuning.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace gpusort::radix
+{
+
+/// What a look has seen.
+namespace seen
+{
+// How a key and the next compare.
+inline constexpr std::uint32_t ascent    = 1;
+inline constexpr std::uint32_t alike     = 2;
+inline constexpr std::uint32_t descent   = 4;
+inline constexpr std::uint32_t no_longer = ascent | descent; // the input is neither sorted nor reversed
+inline constexpr std::uint32_t twin      = 8; // a key that differs from another of its rank: -0
+} // namespace seen
+
+/// What has been found out about the input, and so what is done with it; in device memory, zero before the sort.
+template <class Bits>
+struct findings
+{
+  std::uint32_t seen; // by all blocks of a look
+  std::uint32_t bucket_blocks; // that have looked at the buckets
+  std::uint32_t digit_blocks; // that have counted the digits
+  std::uint32_t lost; // a count of keys in a bucket
+  unsigned long long in_crowds; // keys that were counted with their neighbours
+
+  std::uint32_t decided; // there is no need to count digits
+
+  // By buckets:
+  std::uint32_t splits; // the input is split into buckets, which fit a block
+  std::uint32_t
+    keeps_order; // where a split could do without: equal keys can be told apart, or neighbours crowd in buckets
+  std::uint32_t split_tiles; // of the second level
+  std::uint32_t split_tickets[2]; // of either level
+  std::uint32_t crowded; // buckets that bins do not sort
+  bucket_map<Bits> map;
+
+  // By digits, or in place:
+  std::uint32_t reverses; // the input is reversed, and nothing else
+  std::uint32_t passes; // how many times the keys move
+  std::int32_t digit_of_pass[16];
+  std::uint32_t tickets[16]; // of each launch, by its first pass
+  std::uint32_t tiles_done;
+};
+
+/// Notes it if the input is sorted or reversed: then no more is to be decided. Called by one thread, after all blocks have
+/// looked. `stable_reversal`: equal keys may be told apart, by their values or as -0 and +0.
+template <class Bits>
+__device__ bool note_order(findings<Bits>& found, bool stable_reversal)
+{
+  std::uint32_t const all = *const_cast<std::uint32_t volatile*>(&found.seen);
+  bool const sorted       = (all & seen::descent) == 0;
+  found.reverses          = !sorted && (all & (stable_reversal ? seen::ascent | seen::alike : seen::ascent)) == 0;
+  found.decided           = sorted || found.reverses != 0;
+  return found.decided != 0;
+}
+
+/// The keys that a warp looks at together, as ranks: the i-th of a lane is the (i x 32 + lane)-th of them, in up to Items
+/// rows.
+template <class Bits, int Items>
+struct warp_ranks
+{
+  Bits at[Items];
+  Bits behind; // the rank of the key behind them, if there is one, and if it was asked for
+  int left; // keys from the lane's first on, in the rows and behind
+
+  /// Reads `rows` rows, as far as there are keys, from number `first` of n on. `with_behind` has to be the same for all
+  /// lanes. Returns what is seen of the keys by themselves.
+  template <bool IsFloat>
+  __device__ std::uint32_t
+  load(key_order<Bits, IsFloat> const& order,
+       Bits const* keys,
+       std::size_t first,
+       int rows,
+       std::size_t n,
+       bool with_behind)
+  {
+    int const lane = static_cast<int>(threadIdx.x) % 32;
+    int const all  = rows * 32;
+    int const size = first >= n ? 0 : n - first > static_cast<std::size_t>(all) ? all + 1 : static_cast<int>(n - first);
+    keys += first + lane;
+    left = size - lane;
+    // All loads are under way before the first is used.
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      at[i] = holds(i, rows) ? keys[i * 32] : Bits{};
+    }
+    behind              = with_behind && size > all ? keys[all - lane] : Bits{};
+    std::uint32_t found = 0;
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      found |= order.loses(at[i]) ? seen::twin : 0;
+      at[i] = order.rank_of(at[i]);
+    }
+    behind = order.rank_of(behind);
+    return found;
+  }
+
+  __device__ bool holds(int i, int rows) const
+  {
+    return i < rows && i * 32 < left;
+  }
+
+  /// How the keys compare with the next ones.
+  __device__ std::uint32_t compare_neighbours(int rows) const
+  {
+    std::uint32_t found = 0;
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      Bits next              = block::from_next_lane(at[i]);
+      Bits const in_next_row = block::from_first_lane(at[i + 1 < Items ? i + 1 : i]);
+      if (threadIdx.x % 32 == 31)
+      {
+        next = i + 1 < rows ? in_next_row : behind;
+      }
+      if (i < rows && i * 32 + 1 < left)
+      {
+        found |= at[i] < next ? seen::ascent : next < at[i] ? seen::descent : seen::alike;
+      }
+    }
+    return block::or_of_warp(found);
+  }
+};
+
+/// Adds what a warp has seen to the findings.
+template <class Bits>
+__device__ void note_seen(findings<Bits>& found, std::uint32_t by_warp)
+{
+  if (threadIdx.x % 32 == 0 && (*const_cast<std::uint32_t volatile*>(&found.seen) & by_warp) != by_warp)
+  {
+    atomicOr(&found.seen, by_warp);
+  }
+}
+
+/// The tiles of the input, and the words that a look-back over them takes, in device memory.
+struct tiling
+{
+  std::size_t n;
+  int tile; // elements
+  std::uint32_t tiles;
+  std::uint32_t spare_tiles; // that a second level of buckets may have besides
+  void* status; // look_back words: all tiles x radix_size
+  bool wide; // see partition_work
+};
+
+/// Makes this block's part of the look-back words empty for a pass over the tiles, and those of the spare ones what a pass
+/// leaves behind.
+__device__ inline void clear_status(tiling const& work)
+{
+  auto const clear = [&](auto* words) {
+    using look_back              = block::look_back<std::remove_pointer_t<decltype(words)>>;
+    std::size_t const empty      = std::size_t{work.tiles} * radix_size;
+    std::size_t const all        = empty + std::size_t{work.spare_tiles} * radix_size;
+    std::size_t const whole_grid = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+    for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < all; i += whole_grid)
+    {
+      words[i] = i < empty ? 0 : look_back::left_behind;
+    }
+  };
+  work.wide ? clear(static_cast<std::uint64_t*>(work.status)) : clear(static_cast<std::uint32_t*>(work.status));
+}
+
+/// Whether this block is the last of the grid to get here, which then sees what all have written. Called by all threads.
+__device__ inline bool is_last_block(std::uint32_t& finished)
+{
+  __shared__ bool is_last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0)
+  {
+    is_last = atomicAdd(&finished, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (is_last)
+  {
+    __threadfence();
+  }
+  return is_last;
+}
+
+template <class Value>
+inline constexpr std::size_t value_bytes_v = std::is_same_v<Value, block::no_values> ? 0 : sizeof(Value);
+
+/// The shape of a pass over keys and values of these types.
+template <class Bits, class Value>
+__host__ __device__ constexpr pass_shape shape_of()
+{
+  return pass_shape_for(sizeof(Bits), value_bytes_v<Value>);
+}
+
+/// The arrays between which keys and values move; the first pair is the caller's.
+template <class Bits, class Value>
+struct buffers
+{
+  Bits* keys[2];
+  Value* values[2];
+};
+
+} // namespace gpusort::radix

@@ -1,0 +1,131 @@
+// The map from ranks to buckets, by host code alone: in order, in range, and even over what the sample spans.
+#include <gpusort/radix/bucket_map.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace gpusort::radix
+{
+namespace
+{
+
+template <class Bits>
+Bits random_bits(std::mt19937_64& random)
+{
+  Bits bits = static_cast<Bits>(random());
+  if constexpr (sizeof(Bits) > 8)
+  {
+    bits = bits << 64 | random();
+  }
+  // All magnitudes.
+  return static_cast<Bits>(bits >> random() % (sizeof(Bits) * 8));
+}
+
+template <class Bits>
+class BucketMap : public ::testing::Test
+{
+protected:
+  static constexpr Bits greatest_rank = static_cast<Bits>(~Bits{0});
+
+  static bucket_map<Bits> over(Bits least, Bits greatest, int log2)
+  {
+    return bucket_map<Bits>::over(least, greatest, log2);
+  }
+};
+
+using widths = ::testing::Types<std::uint32_t, std::uint64_t, unsigned __int128>;
+TYPED_TEST_SUITE(BucketMap, widths, );
+
+TYPED_TEST(BucketMap, KeepsTheOrderAndTheRange)
+{
+  using bits = TypeParam;
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 3000; ++round)
+  {
+    bits least = random_bits<bits>(random), greatest = random_bits<bits>(random);
+    if (greatest < least)
+    {
+      std::swap(least, greatest);
+    }
+    int const log2 = 8 + static_cast<int>(random() % 9);
+    auto const map = this->over(least, greatest, log2);
+    std::vector<bits> ranks{0, least, greatest, this->greatest_rank, static_cast<bits>(least + (greatest - least) / 2)};
+    for (int i = 0; i < 20; ++i)
+    {
+      ranks.push_back(random_bits<bits>(random));
+      ranks.push_back(
+        static_cast<bits>(least + random_bits<bits>(random) % (greatest - least + 1 == 0 ? 1 : greatest - least + 1)));
+    }
+    std::sort(ranks.begin(), ranks.end());
+    std::uint32_t before = 0;
+    for (bits const rank : ranks)
+    {
+      std::uint32_t const bucket = map(rank);
+      ASSERT_LT(bucket, std::uint32_t{1} << log2);
+      ASSERT_LE(before, bucket);
+      before = bucket;
+    }
+  }
+}
+
+TYPED_TEST(BucketMap, OfAllRanksIsTheirHighestBits)
+{
+  using bits = TypeParam;
+  std::mt19937_64 random(2);
+  for (int const log2 : {8, 11, 16})
+  {
+    auto const map = this->over(0, this->greatest_rank, log2);
+    for (int i = 0; i < 1000; ++i)
+    {
+      bits const rank = random_bits<bits>(random);
+      ASSERT_EQ(map(rank), static_cast<std::uint32_t>(rank >> (sizeof(bits) * 8 - log2)));
+    }
+  }
+}
+
+TYPED_TEST(BucketMap, GivesFewRanksABucketEach)
+{
+  using bits = TypeParam;
+  for (int const log2 : {8, 16})
+  {
+    bits const buckets = bits{1} << log2;
+    for (bits const least : {bits{0}, bits{1}, bits{1000}, static_cast<bits>(this->greatest_rank - buckets + 1)})
+    {
+      for (bits const span : {bits{0}, bits{1}, bits{100}, static_cast<bits>(buckets - 1)})
+      {
+        auto const map = this->over(least, static_cast<bits>(least + span), log2);
+        for (bits step = 0; step < span; ++step)
+        {
+          ASSERT_EQ(map(static_cast<bits>(least + step)) + 1, map(static_cast<bits>(least + step + 1)));
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(BucketMap, IsEvenOverTheSpanOfTheSample)
+{
+  using bits = TypeParam;
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 200; ++round)
+  {
+    int const log2   = 8 + static_cast<int>(random() % 9);
+    bits const span  = static_cast<bits>((bits{1} << 20) + random_bits<bits>(random) / 4);
+    bits const least = static_cast<bits>(random_bits<bits>(random) / 2);
+    auto const map   = this->over(least, static_cast<bits>(least + span), log2);
+    // Rounding may take an edge of a 64th of the span at either end.
+    std::uint32_t const buckets = std::uint32_t{1} << log2;
+    std::uint32_t const first = map(least), last = map(static_cast<bits>(least + span));
+    EXPECT_LE(first, buckets / 30);
+    EXPECT_GE(last + 1, buckets - buckets / 30);
+    bits const middle = static_cast<bits>(least + span / 2);
+    EXPECT_NEAR(map(middle), (first + last) / 2.0, 2.0);
+  }
+}
+
+} // namespace
+} // namespace gpusort::radix
