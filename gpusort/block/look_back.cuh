@@ -10,25 +10,22 @@
 namespace gpusort::block
 {
 
-/// The words of a look-back: one for each tile and bucket, holding a state in the two highest bits and a count in the
-/// others. `Word`: std::uint32_t for chains of fewer than 2^30 elements, std::uint64_t for longer ones.
+/// The words of a look-back: one for each tile and bucket, holding a state in two bits and a count in thirty.
 ///
 /// The meaning of the states alternates from pass to pass (`epoch` 0, 1, 0 ...): the state in which a pass leaves
 /// every word is the one that the next pass reads as empty, so that nothing has to be cleared between passes over
 /// the same tiles. Words are empty in epoch 0 if they are zero, in epoch 1 if they are `left_behind`.
-template <class Word>
 class look_back
 {
 public:
-  static constexpr int count_bits   = static_cast<int>(sizeof(Word)) * 8 - 2;
-  static constexpr Word max_count   = (Word{1} << count_bits) - 1;
-  static constexpr Word left_behind = Word{2} << count_bits;
+  static constexpr std::uint32_t max_count   = (std::uint32_t{1} << 30) - 1;
+  static constexpr std::uint32_t left_behind = 2u << 30;
 
-  __device__ look_back(void* words, int buckets, int epoch)
-      : words_(static_cast<Word*>(words))
+  __device__ look_back(std::uint32_t* words, int buckets, int epoch)
+      : words_(words)
       , buckets_(buckets)
-      , partial_(epoch == 0 ? Word{1} << count_bits : Word{3} << count_bits)
-      , inclusive_(epoch == 0 ? left_behind : Word{0})
+      , partial_(epoch == 0 ? 1u << 30 : 3u << 30)
+      , inclusive_(epoch == 0 ? left_behind : 0u)
   {}
 
   /// Says how many elements of `bucket` are in `tile`. The first tile of a chain thereby completes its prefix.
@@ -39,17 +36,18 @@ public:
 
   /// Waits for the tiles from `first_tile` to `tile` - 1 to publish, returns the number of their elements in `bucket`,
   /// and completes the prefix of `tile`, whose own `count` has been published. Called for tile > first_tile.
-  __device__ Word exclusive_prefix(std::uint32_t tile, std::uint32_t first_tile, int bucket, std::uint32_t count) const
+  __device__ std::uint32_t
+  exclusive_prefix(std::uint32_t tile, std::uint32_t first_tile, int bucket, std::uint32_t count) const
   {
     // Several predecessors are read at once: the latency of one read is the latency of all.
     constexpr int window = 4;
 
-    Word sum           = 0;
+    std::uint32_t sum  = 0;
     std::uint32_t next = tile; // words of tiles below `next` have not been added yet
     bool done          = false;
     while (!done)
     {
-      Word words[window];
+      std::uint32_t words[window];
 #pragma unroll
       for (int i = 0; i < window; ++i)
       {
@@ -63,7 +61,7 @@ public:
         {
           continue;
         }
-        Word const state = words[i] & ~max_count;
+        std::uint32_t const state = words[i] & ~max_count;
         if (state == inclusive_)
         {
           sum += words[i] & max_count;
@@ -85,23 +83,23 @@ public:
   }
 
 private:
-  using word_ref = ::cuda::atomic_ref<Word, ::cuda::thread_scope_device>;
+  using word_ref = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
 
-  __device__ Word load(std::uint32_t tile, int bucket) const
+  __device__ std::uint32_t load(std::uint32_t tile, int bucket) const
   {
     return word_ref(words_[static_cast<std::size_t>(tile) * buckets_ + bucket]).load(::cuda::std::memory_order_relaxed);
   }
 
   // A word carries its whole message, so no other memory has to be ordered with it.
-  __device__ void store(std::uint32_t tile, int bucket, Word word) const
+  __device__ void store(std::uint32_t tile, int bucket, std::uint32_t word) const
   {
     word_ref(words_[static_cast<std::size_t>(tile) * buckets_ + bucket]).store(word, ::cuda::std::memory_order_relaxed);
   }
 
-  Word* words_;
+  std::uint32_t* words_;
   int buckets_;
-  Word partial_;
-  Word inclusive_;
+  std::uint32_t partial_;
+  std::uint32_t inclusive_;
 };
 
 } // namespace gpusort::block

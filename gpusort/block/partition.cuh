@@ -15,7 +15,7 @@ namespace gpusort::block
 {
 
 /// A stretch of the input that is partitioned on its own. Its tiles are numbered from first_tile on, one after the other
-/// through all segments of a pass.
+/// through all segments of a pass; longer stretches than look_back::max_count take several passes.
 struct segment
 {
   std::uint64_t begin;
@@ -27,10 +27,10 @@ struct segment
 struct partition_work
 {
   std::uint64_t const* bucket_begin; // where each bucket's elements go, all of a segment's in front of the next one's
+  std::uint64_t* bucket_next; // the same behind this pass's elements, for a pass that goes on; or null
   int bucket_stride; // entries of bucket_begin from one bucket to the next
   int buckets; // in use, of each segment
-  void* status; // look_back words: tiles x buckets
-  bool wide; // the look_back words have 64 bits: needed if a segment has 2^30 elements or more
+  std::uint32_t* status; // look_back words: tiles x buckets
   int epoch; // of the look_back words
 };
 
@@ -42,6 +42,7 @@ struct tile_place
   std::uint32_t first_of_segment; // tile
   std::uint64_t begin; // element
   int size;
+  bool is_last; // of its segment
 };
 
 /// The place of tile `number` of the segment-th segment.
@@ -54,7 +55,8 @@ place_in(segment const& whole, std::uint32_t segment_number, std::uint32_t numbe
           segment_number,
           whole.first_tile,
           whole.begin + offset,
-          left < static_cast<std::uint64_t>(tile) ? static_cast<int>(left) : tile};
+          left < static_cast<std::uint64_t>(tile) ? static_cast<int>(left) : tile,
+          left <= static_cast<std::uint64_t>(tile)};
 }
 
 /// The place of tile `number` in the last of the segments that begins no later. Called by all lanes of a warp.
@@ -176,6 +178,7 @@ private:
   {
     bucket_rank<Buckets, Threads, Items, Full, Ordered> rank(shared.counts, at.size);
 
+    look_back const chain(work.status, Buckets, work.epoch);
     Key keys[Items];
     std::uint32_t ranks[Items];
     rank.load(keys_in + at.begin, keys);
@@ -189,7 +192,7 @@ private:
       count = rank.total();
       if (has_bucket)
       {
-        publish(work, at, count);
+        chain.publish_count(at.number, static_cast<int>(threadIdx.x), count, at.number == at.first_of_segment);
       }
     }
     std::uint32_t const start = rank.starts(shared.totals, count);
@@ -210,7 +213,7 @@ private:
     }
     if (has_bucket)
     {
-      shared.output_of[threadIdx.x] = output_of_bucket(work, at, count) - start;
+      shared.output_of[threadIdx.x] = output_of_bucket(work, chain, at, count) - start;
     }
     __syncthreads();
 
@@ -248,36 +251,20 @@ private:
     }
   }
 
-  __device__ static void publish(partition_work const& work, tile_place const& at, std::uint32_t count)
-  {
-    int const bucket = static_cast<int>(threadIdx.x);
-    bool const first = at.number == at.first_of_segment;
-    if (work.wide)
-    {
-      look_back<std::uint64_t>(work.status, Buckets, work.epoch).publish_count(at.number, bucket, count, first);
-    }
-    else
-    {
-      look_back<std::uint32_t>(work.status, Buckets, work.epoch).publish_count(at.number, bucket, count, first);
-    }
-  }
-
   /// Where the tile's elements of the thread's bucket go, once the tiles before it have published theirs.
   __device__ static std::uint64_t
-  output_of_bucket(partition_work const& work, tile_place const& at, std::uint32_t count)
+  output_of_bucket(partition_work const& work, look_back const& chain, tile_place const& at, std::uint32_t count)
   {
     int const bucket           = static_cast<int>(threadIdx.x);
-    std::size_t const entry    = static_cast<std::size_t>(at.segment) * work.buckets + bucket;
-    std::uint64_t const output = work.bucket_begin[entry * work.bucket_stride];
-    if (at.number == at.first_of_segment)
+    std::size_t const entry    = (static_cast<std::size_t>(at.segment) * work.buckets + bucket) * work.bucket_stride;
+    std::uint64_t const output = work.bucket_begin[entry];
+    std::uint32_t const before =
+      at.number == at.first_of_segment ? 0 : chain.exclusive_prefix(at.number, at.first_of_segment, bucket, count);
+    if (work.bucket_next != nullptr && at.is_last)
     {
-      return output;
+      work.bucket_next[entry] = output + before + count;
     }
-    auto const before = [&](auto word) -> std::uint64_t {
-      return look_back<decltype(word)>(work.status, Buckets, work.epoch)
-        .exclusive_prefix(at.number, at.first_of_segment, bucket, count);
-    };
-    return output + (work.wide ? before(std::uint64_t{}) : before(std::uint32_t{}));
+    return output + before;
   }
 };
 

@@ -450,7 +450,7 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
   bucket_of_key<Bits, IsFloat> const bucket_of{
     order, found->map, first ? stretch_log2 : 0, static_cast<unsigned>(buckets) - 1};
   block::partition_work const to{
-    table.begins, first ? 1 << stretch_log2 : 1, buckets, work.status, work.wide, first ? 0 : 1};
+    table.begins, nullptr, first ? 1 << stretch_log2 : 1, buckets, work.status, first ? 0 : 1};
   Bits const* const keys_in    = first ? at.keys[0] : at.keys[1];
   Bits* const keys_out         = first ? at.keys[1] : at.keys[0];
   Value const* const values_in = first ? at.values[0] : at.values[1];

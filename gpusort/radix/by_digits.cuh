@@ -175,10 +175,22 @@ using digit_partition =
                    shape_of<Bits, Value>().threads,
                    shape_of<Bits, Value>().items>;
 
-/// Moves keys and values to where their digits belong, in input order, between the first and the second arrays: the passes
-/// from `first` to before `last` of those that `found` says there are. They are phases of one kernel: a ticket stands for a
-/// tile of a pass, and its block waits until the pass before is done.
+/// A stretch of the input that one launch can count: all of it, if there are fewer than 2^30 elements.
+struct input_part
+{
+  std::size_t begin;
+  std::size_t size;
+  std::uint32_t number;
+  bool is_last;
+  std::uint64_t* next; // two rows of bins, by turns: where this part's keys begin, and the next one's
+};
+
+/// Moves keys and values of a part of the input to where their digits belong, in input order, between the first and the
+/// second arrays: the passes from `first` to before `last` of those that `found` says there are. They are phases of one
+/// kernel, if the part is all of the input: a ticket stands for a tile of a pass, and its block waits until the pass before is
+/// done.
 /// Grid: a block for each tile of each pass. Block: digit_partition's threads. Shared: its shared_storage.
+/// Before: tickets[first] is zero; the look-back words are empty, or left behind by the pass before.
 template <class Bits, bool IsFloat, class Value>
 __global__ void
 __launch_bounds__(shape_of<Bits, Value>().threads,
@@ -186,8 +198,10 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
   move_by_digits(key_order<Bits, IsFloat> order,
                  findings<Bits>* found,
                  std::uint64_t const* bins,
+                 std::uint32_t* tickets,
                  std::uint32_t first,
                  std::uint32_t last,
+                 input_part part,
                  tiling work,
                  buffers<Bits, Value> at)
 {
@@ -206,7 +220,7 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
   bool const has_phases = last - first > 1;
   counter const done(found->tiles_done);
   int digit          = found->digit_of_pass[first];
-  std::uint32_t tile = partition::take_tile(shared, &found->tickets[first]);
+  std::uint32_t tile = partition::take_tile(shared, tickets + first);
   std::uint32_t pass = first;
   if (has_phases)
   {
@@ -230,11 +244,19 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
     }
   }
   bool const from_home = pass % 2 == 0;
+  bool const whole     = part.size == work.n;
+  block::partition_work const to{
+    part.number == 0 ? bins + digit * radix_size : part.next + part.number % 2 * radix_size,
+    part.is_last ? nullptr : part.next + (part.number + 1) % 2 * radix_size,
+    1,
+    radix_size,
+    work.status,
+    whole && !from_home ? 1 : 0};
   partition::move_tile(
     shared,
     digit_of<Bits, IsFloat>{order, digit},
-    {bins + digit * radix_size, 1, radix_size, work.status, work.wide, from_home ? 0 : 1},
-    block::place_in({0, work.n, 0}, 0, tile, work.tile),
+    to,
+    block::place_in({part.begin, part.size, 0}, 0, tile, work.tile),
     from_home ? at.keys[0] : at.keys[1],
     from_home ? at.keys[1] : at.keys[0],
     from_home ? at.values[0] : at.values[1],

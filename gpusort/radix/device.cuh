@@ -51,16 +51,20 @@ struct device
 
     using partition = digit_partition<bits, is_float, carried>;
 
+    // Elements of one launch: as many whole tiles as the look-back can count.
+    static constexpr std::size_t part_elements = block::look_back::max_count / partition::tile * partition::tile;
+
     bool one_block; // no scratch, and of the other members only `block` means anything
     sort_class block  = sort_class::small;
     bool by_buckets   = false; // may be
     int buckets_log2  = 0;
     int tile          = 0; // elements, of a pass
-    bool wide         = false;
-    std::size_t tiles = 0;
+    std::size_t tiles = 0; // of a launch
+    std::size_t parts = 0; // of the input: launches of a pass
     std::size_t spare = 0; // tiles of a second level
-    std::size_t keys = 0, values = 0, sizes = 0, bins = 0, found = 0; // from sizes to begins, cleared before the sort
-    std::size_t begins = 0, crowded = 0, stretches = 0, status = 0;
+    std::size_t keys = 0, values = 0;
+    std::size_t sizes = 0, bins = 0, found = 0, tickets = 0; // from here to status, cleared before the sort
+    std::size_t status = 0, next_bins = 0, begins = 0, crowded = 0, stretches = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
@@ -77,9 +81,9 @@ struct device
       by_buckets   = has_buckets(sizeof(bits)) && n <= most_in_buckets(sizeof(bits), value_bytes_v<carried>)
                 && sorts_large && look_bytes(buckets_log2) <= room;
       tile  = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
-      tiles = runtime::blocks_for(n, static_cast<std::size_t>(tile));
+      tiles = runtime::blocks_for(n < part_elements ? n : part_elements, static_cast<std::size_t>(tile));
+      parts = runtime::blocks_for(n, part_elements);
       spare = by_buckets && buckets_log2 > digit_bits ? radix_size : 0;
-      wide  = n > block::look_back<std::uint32_t>::max_count;
 
       std::size_t const buckets = by_buckets ? std::size_t{1} << buckets_log2 : 0;
       std::size_t const words   = (tiles + spare) * radix_size;
@@ -88,10 +92,12 @@ struct device
       sizes                     = layout.add(buckets, sizeof(std::uint32_t));
       bins                      = layout.add(digits * radix_size, sizeof(std::uint64_t));
       found                     = layout.add(1, sizeof(findings<bits>));
+      tickets                   = layout.add(digits, sizeof(std::uint32_t));
+      status                    = layout.add(words, sizeof(std::uint32_t));
+      next_bins                 = layout.add(2 * radix_size, sizeof(std::uint64_t));
       begins                    = layout.add(buckets + 1, sizeof(std::uint64_t));
       crowded                   = layout.add(buckets, sizeof(std::uint32_t));
       stretches                 = layout.add(spare, sizeof(block::segment));
-      status                    = layout.add(words, wide ? sizeof(std::uint64_t) : sizeof(std::uint32_t));
     }
 
     static constexpr std::size_t tile_of(sort_class c)
@@ -162,12 +168,11 @@ struct device
                       plan.tile,
                       static_cast<std::uint32_t>(plan.tiles),
                       static_cast<std::uint32_t>(plan.spare),
-                      runtime::at_offset<void>(base, plan.status),
-                      plan.wide};
+                      runtime::at_offset<std::uint32_t>(base, plan.status)};
     std::size_t const processors       = multiprocessors();
     constexpr std::size_t moving_bytes = sizeof(typename partition::shared_storage);
 
-    runtime::check(cudaMemsetAsync(sizes, 0, plan.begins - plan.sizes, stream), "gpusort: radix_sort: clear counters");
+    runtime::check(cudaMemsetAsync(sizes, 0, plan.status - plan.sizes, stream), "gpusort: radix_sort: clear counters");
     if constexpr (has_buckets(sizeof(bits)))
     {
       if (plan.by_buckets)
@@ -233,20 +238,34 @@ struct device
         sort_blocks<is_float, sort_class::large>(stream, order, processors, found, table, n, from, at);
       }
     }
-    int const together = plan.tiles <= tiles_in_one_launch ? digits : 1; // passes of a launch
+    auto* const tickets = runtime::at_offset<std::uint32_t>(base, plan.tickets);
+    auto* const next    = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
+    int const together  = plan.tiles <= tiles_in_one_launch ? digits : 1; // passes of a launch
     for (int pass = 0; pass < digits; pass += together)
     {
-      runtime::launch(
-        move_by_digits<bits, is_float, carried>,
-        {plan.tiles * static_cast<std::size_t>(together), partition::threads, moving_bytes},
-        stream,
-        order,
-        found,
-        static_cast<std::uint64_t const*>(bins),
-        static_cast<std::uint32_t>(pass),
-        static_cast<std::uint32_t>(pass + together),
-        work,
-        at);
+      for (std::size_t part = 0; part < plan.parts; ++part)
+      {
+        std::size_t const begin = part * plan_type::part_elements;
+        std::size_t const size  = std::min(n - begin, plan_type::part_elements);
+        if (plan.parts > 1 && pass + part > 0)
+        {
+          runtime::check(cudaMemsetAsync(tickets, 0, plan.next_bins - plan.tickets, stream),
+                         "gpusort: radix_sort: clear look-back");
+        }
+        runtime::launch(
+          move_by_digits<bits, is_float, carried>,
+          {runtime::blocks_for(size, plan.tile) * static_cast<std::size_t>(together), partition::threads, moving_bytes},
+          stream,
+          order,
+          found,
+          static_cast<std::uint64_t const*>(bins),
+          tickets,
+          static_cast<std::uint32_t>(pass),
+          static_cast<std::uint32_t>(pass + together),
+          input_part{begin, size, static_cast<std::uint32_t>(part), part + 1 == plan.parts, next},
+          work,
+          at);
+      }
     }
     std::size_t const steps = runtime::blocks_for(n, home_threads * moved_at_once);
     runtime::launch(finish_at_home<bits, carried>,

@@ -51,7 +51,6 @@ struct findings
   std::uint32_t reverses; // the input is reversed, and nothing else
   std::uint32_t passes; // how many times the keys move
   std::int32_t digit_of_pass[16];
-  std::uint32_t tickets[16]; // of each launch, by its first pass
   std::uint32_t tiles_done;
 };
 
@@ -147,32 +146,27 @@ __device__ void note_seen(findings<Bits>& found, std::uint32_t by_warp)
   }
 }
 
-/// The tiles of the input, and the words that a look-back over them takes, in device memory.
+/// The tiles of an input, or of a part of it, and what a look-back over them takes, in device memory.
 struct tiling
 {
-  std::size_t n;
+  std::size_t n; // of the whole input
   int tile; // elements
   std::uint32_t tiles;
   std::uint32_t spare_tiles; // that a second level of buckets may have besides
-  void* status; // look_back words: all tiles x radix_size
-  bool wide; // see partition_work
+  std::uint32_t* status; // look_back words: all tiles x radix_size
 };
 
 /// Makes this block's part of the look-back words empty for a pass over the tiles, and those of the spare ones what a pass
 /// leaves behind.
 __device__ inline void clear_status(tiling const& work)
 {
-  auto const clear = [&](auto* words) {
-    using look_back              = block::look_back<std::remove_pointer_t<decltype(words)>>;
-    std::size_t const empty      = std::size_t{work.tiles} * radix_size;
-    std::size_t const all        = empty + std::size_t{work.spare_tiles} * radix_size;
-    std::size_t const whole_grid = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-    for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < all; i += whole_grid)
-    {
-      words[i] = i < empty ? 0 : look_back::left_behind;
-    }
-  };
-  work.wide ? clear(static_cast<std::uint64_t*>(work.status)) : clear(static_cast<std::uint32_t*>(work.status));
+  std::size_t const empty      = std::size_t{work.tiles} * radix_size;
+  std::size_t const all        = empty + std::size_t{work.spare_tiles} * radix_size;
+  std::size_t const whole_grid = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < all; i += whole_grid)
+  {
+    work.status[i] = i < empty ? 0 : block::look_back::left_behind;
+  }
 }
 
 /// Whether this block is the last of the grid to get here, which then sees what all have written. Called by all threads.
