@@ -423,16 +423,16 @@ void expect_that_radix_fits()
   using pass   = radix::digit_partition<Bits, false, Value>;
   using split  = radix::bucket_partition<Bits, false, Value>;
   using small  = radix::block_sort_storage<Bits, false, Value, radix::sort_class::small>;
-  using medium = radix::block_sort_storage<Bits, false, Value, radix::sort_class::medium>;
   using large  = radix::block_sort_storage<Bits, false, Value, radix::sort_class::large>;
+  using bucket = radix::block_sort_storage<Bits, false, Value, radix::sort_class::bucket>;
   EXPECT_LE(sizeof(typename pass::shared_storage), most_shared_bytes);
   EXPECT_LE(sizeof(typename split::shared_storage), most_shared_bytes);
   EXPECT_LE(sizeof(small), most_shared_bytes);
-  // Who has room for large blocks has it for medium ones; the H200 lets a block have 227 KB.
-  EXPECT_LE(sizeof(medium), sizeof(large));
-  EXPECT_LE(sizeof(large), std::size_t{227} * 1024);
-  EXPECT_LT(small::sorter::tile, medium::sorter::tile);
-  EXPECT_LT(medium::sorter::tile, large::sorter::tile);
+  // Who has room for large blocks has it for those that sort buckets, whose crowded ones large blocks sort.
+  EXPECT_LE(sizeof(bucket), sizeof(large));
+  EXPECT_LE(bucket::sorter::tile, large::sorter::tile);
+  EXPECT_LE(sizeof(large), std::size_t{113} * 1024) << "two to a multiprocessor of an H200";
+  EXPECT_LT(small::sorter::tile, bucket::sorter::tile);
 }
 
 TEST(SharedMemory, OfRadixFitsEveryDevice)
