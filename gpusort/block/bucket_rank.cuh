@@ -1,4 +1,4 @@
-// Stable ranking of a tile's elements by bucket: the counting sort inside a block, without the moving.
+// Ranking of a tile's elements by bucket, stable if asked for: the counting sort inside a block, without the moving.
 #pragma once
 
 #include <gpusort/block/warp.cuh>
@@ -99,11 +99,8 @@ public:
 #pragma unroll
       for (int i = 0; i < Items; ++i)
       {
-        if (holds(i))
-        {
-          unsigned const bucket = bucket_of(i);
-          ranks[i]              = bucket << rank_bits | atomicAdd(&counts[bucket], 1u);
-        }
+        unsigned const bucket = bucket_of(i);
+        ranks[i]              = bucket << rank_bits | atomicAdd(&counts[bucket], 1u);
       }
     }
   }

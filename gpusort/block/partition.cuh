@@ -1,5 +1,5 @@
-// The multi-way partition pass: every element of a segment moves to its bucket, in input order, with one read and one
-// write. What a bucket is, a classifier says; radix asks for a digit.
+// The multi-way partition pass: every element of a segment moves to its bucket, in input order unless the caller can do
+// without, with one read and one write. What a bucket is, a classifier says.
 #pragma once
 
 #include <gpusort/block/bucket_rank.cuh>
@@ -15,7 +15,7 @@ namespace gpusort::block
 {
 
 /// A stretch of the input that is partitioned on its own. Its tiles are numbered from first_tile on, one after the other
-/// through all segments of a pass; longer stretches than look_back::max_count take several passes.
+/// through all segments of a pass; longer stretches than look_back::max_count take several launches.
 struct segment
 {
   std::uint64_t begin;
@@ -27,7 +27,7 @@ struct segment
 struct partition_work
 {
   std::uint64_t const* bucket_begin; // where each bucket's elements go, all of a segment's in front of the next one's
-  std::uint64_t* bucket_next; // the same behind this pass's elements, for a pass that goes on; or null
+  std::uint64_t* bucket_next; // the same behind this launch's elements, for a pass that goes on; or null
   int bucket_stride; // entries of bucket_begin from one bucket to the next
   int buckets; // in use, of each segment
   std::uint32_t* status; // look_back words: tiles x buckets
@@ -141,19 +141,19 @@ public:
     }
   }
 
-  /// The same, but equal keys need not keep their order, nor any keys of a bucket if the tile is full and `crowded` is not
-  /// set: it says that many neighbours belong to one bucket.
-  __device__ static void move_tile_of_twins(
+  /// The same for keys alone that need not keep their order: they come in any order, if the tile is full and `keeps_order` is
+  /// not set, as it should be where many neighbours belong to one bucket.
+  __device__ static void move_tile_in_any_order(
     shared_storage& shared,
     Classifier const& classify,
     partition_work const& work,
     tile_place const& at,
-    bool crowded,
+    bool keeps_order,
     Key const* keys_in,
     Key* keys_out)
   {
     static_assert(!with_values);
-    if (at.size == tile && !crowded)
+    if (at.size == tile && !keeps_order)
     {
       move<true, false>(shared, classify, work, at, keys_in, keys_out, nullptr, nullptr);
     }

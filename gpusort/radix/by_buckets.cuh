@@ -97,7 +97,7 @@ sum_of_block(look_storage<Bits>& shared, std::uint64_t sum_of_warp, std::uint64_
 }
 
 /// Counts of keys in buckets, in shared memory, two in a word. A count of 2^16 or more is lost, and with it the sum of all.
-struct bucket_counts
+struct bucket_tally
 {
   std::uint32_t* words;
 
@@ -135,7 +135,7 @@ __device__ bool map_by_sample(
   key_order<Bits, IsFloat> const& order,
   int buckets_log2,
   bucket_limits const& limits,
-  bucket_counts const& counts,
+  bucket_tally const& counts,
   look_storage<Bits>& shared,
   bucket_map<Bits>& map)
 {
@@ -306,7 +306,7 @@ __global__ void __launch_bounds__(look_threads)
   constexpr int items = look_items(sizeof(Bits));
   extern __shared__ std::uint32_t shared_counts[];
   __shared__ look_storage<Bits> shared;
-  bucket_counts const counts{shared_counts};
+  bucket_tally const counts{shared_counts};
 
   int const words = 1 << (table.buckets_log2 - 1);
   for (int i = static_cast<int>(threadIdx.x); i < words; i += look_threads)
@@ -368,7 +368,7 @@ __global__ void __launch_bounds__(look_threads)
   for (int i = static_cast<int>(threadIdx.x); i < words; i += look_threads)
   {
     // Blocks begin at different places, so that they meet on few.
-    int const at             = (i + static_cast<int>(blockIdx.x) * look_threads) & (words - 1);
+    int const at             = (i + static_cast<int>(blockIdx.x) * 32) & (words - 1);
     std::uint32_t const word = shared_counts[at];
     if (word != 0)
     {
@@ -468,7 +468,7 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
   }
   else
   {
-    partition::move_tile_of_twins(shared, bucket_of, to, place, found->keeps_order != 0, keys_in, keys_out);
+    partition::move_tile_in_any_order(shared, bucket_of, to, place, found->keeps_order != 0, keys_in, keys_out);
   }
 }
 

@@ -211,13 +211,13 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
   auto& shared = *reinterpret_cast<typename partition::shared_storage*>(shared_words);
 
   runtime::wait_for_previous_kernel();
+  bool const has_phases      = last - first > 1; // of the launch, whose tickets they share
   std::uint32_t const passes = found->passes;
   last                       = passes < last ? passes : last;
   if (first >= last)
   {
     return;
   }
-  bool const has_phases = last - first > 1;
   counter const done(found->tiles_done);
   int digit          = found->digit_of_pass[first];
   std::uint32_t tile = partition::take_tile(shared, tickets + first);

@@ -55,13 +55,14 @@ struct device
     static constexpr std::size_t part_elements = block::look_back::max_count / partition::tile * partition::tile;
 
     bool one_block; // no scratch, and of the other members only `block` means anything
-    sort_class block  = sort_class::small;
-    bool by_buckets   = false; // may be
-    int buckets_log2  = 0;
-    int tile          = 0; // elements, of a pass
-    std::size_t tiles = 0; // of a launch
-    std::size_t parts = 0; // of the input: launches of a pass
-    std::size_t spare = 0; // tiles of a second level
+    sort_class block            = sort_class::small;
+    bool by_buckets             = false; // may be
+    int buckets_log2            = 0;
+    std::size_t most_look_bytes = 0; // of any look on this device
+    int tile                    = 0; // elements, of a pass
+    std::size_t tiles           = 0; // of a launch
+    std::size_t parts           = 0; // of the input: launches of a pass
+    std::size_t spare           = 0; // tiles of a second level
     std::size_t keys = 0, values = 0;
     std::size_t sizes = 0, bins = 0, found = 0, tickets = 0; // from here to status, cleared before the sort
     std::size_t status = 0, next_bins = 0, begins = 0, crowded = 0, stretches = 0;
@@ -79,11 +80,12 @@ struct device
       }
       buckets_log2 = buckets_log2_for(n);
       by_buckets   = has_buckets(sizeof(bits)) && n <= most_in_buckets(sizeof(bits), value_bytes_v<carried>)
-                && sorts_large && look_bytes(buckets_log2) <= room;
-      tile  = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
-      tiles = runtime::blocks_for(n < part_elements ? n : part_elements, static_cast<std::size_t>(tile));
-      parts = runtime::blocks_for(n, part_elements);
-      spare = by_buckets && buckets_log2 > digit_bits ? radix_size : 0;
+                && sorts_large && look_bytes(buckets_log2) <= room_of_looks(room);
+      most_look_bytes = room_of_looks(room);
+      tile            = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
+      tiles           = runtime::blocks_for(n < part_elements ? n : part_elements, static_cast<std::size_t>(tile));
+      parts           = runtime::blocks_for(n, part_elements);
+      spare           = by_buckets && buckets_log2 > digit_bits ? radix_size : 0;
 
       std::size_t const buckets = by_buckets ? std::size_t{1} << buckets_log2 : 0;
       std::size_t const words   = (tiles + spare) * radix_size;
@@ -109,6 +111,18 @@ struct device
     static constexpr std::size_t look_bytes(int buckets_log2)
     {
       return std::size_t{2} << buckets_log2;
+    }
+
+    /// What looks may take on a device where a block can have `room`: as much as the largest that fits, beside what a look
+    /// declares.
+    static constexpr std::size_t room_of_looks(std::size_t room)
+    {
+      std::size_t bytes = look_bytes(most_buckets_log2);
+      while (bytes + sizeof(look_storage<bits>) + 64 > room && bytes > 1)
+      {
+        bytes /= 2;
+      }
+      return bytes;
     }
 
   private:
@@ -181,7 +195,7 @@ struct device
         std::size_t const chunks = runtime::blocks_for(n, look_threads * look_items(sizeof(bits)));
         runtime::launch(
           look_at_keys<bits, is_float>,
-          {std::min(chunks, processors), look_threads, plan_type::look_bytes(plan.buckets_log2)},
+          {std::min(chunks, processors), look_threads, plan_type::look_bytes(plan.buckets_log2), plan.most_look_bytes},
           stream,
           at.keys[0],
           order,

@@ -114,11 +114,14 @@ __host__ __device__ constexpr int look_items(std::size_t key_bytes)
   return key_bytes <= 8 ? 8 : 4;
 }
 
-/// Buckets, as a power of two, so that a mean one fits a block: up to 2^16, for whose counts a look has shared memory.
+/// For the counts of more, a look has no shared memory.
+inline constexpr int most_buckets_log2 = 16;
+
+/// Buckets, as a power of two, so that a mean one fits a block.
 constexpr int buckets_log2_for(std::size_t n)
 {
   int log2 = 8;
-  while (log2 < 16 && n >> log2 > 4096)
+  while (log2 < most_buckets_log2 && n >> log2 > 4096)
   {
     ++log2;
   }
@@ -130,7 +133,7 @@ constexpr int buckets_log2_for(std::size_t n)
 /// and 547.
 constexpr std::size_t most_in_buckets(std::size_t key_bytes, std::size_t value_bytes)
 {
-  return key_bytes <= 4 && value_bytes != 0 ? std::size_t{1} << 20 : (std::size_t{1} << 16) * 4352;
+  return key_bytes <= 4 && value_bytes != 0 ? std::size_t{1} << 20 : std::size_t{4352} << most_buckets_log2;
 }
 
 inline constexpr int histogram_threads = 512;

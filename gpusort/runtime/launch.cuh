@@ -18,6 +18,9 @@ struct launch_shape
   std::size_t blocks;
   int threads;
   std::size_t shared_bytes = 0;
+  // The most that any launch of the kernel on this device asks for, if not all ask for the same: threads that launch at the
+  // same time set it for each other.
+  std::size_t most_shared_bytes = 0;
 };
 
 /// Whether the code of a kernel waits for the one before it, as only code for compute capability 9.0 and newer can. The
@@ -34,11 +37,11 @@ inline bool waits_for_previous_kernel(void const* kernel)
 template <class... Params, class... Args>
 void launch(void (*kernel)(Params...), launch_shape shape, cudaStream_t stream, Args... args)
 {
-  if (shape.shared_bytes > default_shared_bytes)
+  std::size_t const most = shape.most_shared_bytes > 0 ? shape.most_shared_bytes : shape.shared_bytes;
+  if (most > default_shared_bytes)
   {
-    check(cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel),
-                               cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shape.shared_bytes)),
+    check(cudaFuncSetAttribute(
+            reinterpret_cast<void const*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
           "gpusort: shared memory of a kernel");
   }
   cudaLaunchAttribute overlap{};

@@ -43,7 +43,7 @@ struct pass
   std::uint32_t tiles;
   int tile;
   std::uint32_t* ticket;
-  bool crowded; // says the caller of a partition in any order, which then is in order
+  bool keeps_order; // a partition that could do without
 };
 
 template <class Value, int Threads, int Items, bool Ordered>
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(Threads)
     }
     else
     {
-      partition::move_tile_of_twins(shared, hash_bucket{}, all.work, at, all.crowded, keys_in, keys_out);
+      partition::move_tile_in_any_order(shared, hash_bucket{}, all.work, at, all.keeps_order, keys_in, keys_out);
     }
   }
 }
@@ -237,7 +237,7 @@ void check(std::vector<piece> const& pieces, int rows, input kind)
     all.tiles         = layout.tiles;
     all.tile          = tile;
     all.ticket        = ticket.begin();
-    all.crowded       = epoch == 1;
+    all.keeps_order   = epoch == 1;
     if constexpr (with_values)
     {
       kernel<<<blocks, Threads, shared_bytes>>>(
@@ -250,7 +250,7 @@ void check(std::vector<piece> const& pieces, int rows, input kind)
     require(cudaGetLastError(), "launch of the partition");
     require(cudaDeviceSynchronize(), "partition");
 
-    if (Ordered || all.crowded)
+    if (Ordered || all.keeps_order)
     {
       EXPECT_TRUE(keys_out.holds(e.keys_out));
     }
