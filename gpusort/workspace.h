@@ -96,10 +96,8 @@ Algorithm algorithm_of(algorithm<Algorithm> const&);
 
 /// Bytes of scratch memory that `gpusort::sort(policy, first, last, comp)` and `stable_sort` take from the policy's
 /// allocator. `policy` is a policy, a tag or a tag around a policy, as in the call. With a workspace of that size the
-/// call allocates nothing, on the device that is current now or another of its kind. All other systems take theirs
-/// elsewhere: 0.
-/// Complexity: O(1); no memory is read. Throws: std::runtime_error if last < first; thrust::system_error if there is no device
-/// to ask.
+/// call allocates nothing. All other systems take theirs elsewhere: 0.
+/// Complexity: O(1); no memory is read. Throws: std::runtime_error if last < first.
 template <class Policy, class I, class Compare = dispatch::default_compare_t<I>>
 std::size_t workspace_bytes(Policy const& policy, I first, I last, Compare = Compare{})
 {

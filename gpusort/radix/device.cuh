@@ -54,15 +54,12 @@ struct device
     // Elements of one launch: as many whole tiles as the look-back can count.
     static constexpr std::size_t part_elements = block::look_back::max_count / partition::tile * partition::tile;
 
-    bool one_block; // no scratch, and of the other members only `block` means anything
-    sort_class block            = sort_class::small;
-    bool by_buckets             = false; // may be
-    int buckets_log2            = 0;
-    std::size_t most_look_bytes = 0; // of any look on this device
-    int tile                    = 0; // elements, of a pass
-    std::size_t tiles           = 0; // of a launch
-    std::size_t parts           = 0; // of the input: launches of a pass
-    std::size_t spare           = 0; // tiles of a second level
+    bool one_block; // on every device; no scratch, no other member means anything
+    int buckets_log2  = 0; // 0: never by buckets
+    int tile          = 0; // elements, of a pass
+    std::size_t tiles = 0; // of a launch
+    std::size_t parts = 0; // of the input: launches of a pass
+    std::size_t spare = 0; // tiles of a second level
     std::size_t keys = 0, values = 0;
     std::size_t sizes = 0, bins = 0, found = 0, tickets = 0; // from here to status, cleared before the sort
     std::size_t status = 0, next_bins = 0, begins = 0, crowded = 0, stretches = 0;
@@ -70,22 +67,18 @@ struct device
 
     explicit plan(std::size_t n)
     {
-      std::size_t const room = shared_bytes_of_device();
-      bool const sorts_large = sizeof(block_sort_storage<bits, is_float, carried, sort_class::large>) <= room;
-      block                  = n <= tile_of(sort_class::small) ? sort_class::small : sort_class::large;
-      one_block              = n <= tile_of(sorts_large ? sort_class::large : sort_class::small);
+      constexpr bool large_everywhere = bytes_of(sort_class::large) <= runtime::least_shared_bytes;
+      one_block                       = n <= tile_of(large_everywhere ? sort_class::large : sort_class::small);
       if (one_block)
       {
         return;
       }
-      buckets_log2 = buckets_log2_for(n);
-      by_buckets   = has_buckets(sizeof(bits)) && n <= most_in_buckets(sizeof(bits), value_bytes_v<carried>)
-                && sorts_large && look_bytes(buckets_log2) <= room_of_looks(room);
-      most_look_bytes = room_of_looks(room);
-      tile            = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
-      tiles           = runtime::blocks_for(n < part_elements ? n : part_elements, static_cast<std::size_t>(tile));
-      parts           = runtime::blocks_for(n, part_elements);
-      spare           = by_buckets && buckets_log2 > digit_bits ? radix_size : 0;
+      bool const by_buckets = has_buckets(sizeof(bits)) && n <= most_in_buckets(sizeof(bits), value_bytes_v<carried>);
+      buckets_log2          = by_buckets ? buckets_log2_for(n) : 0;
+      tile  = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
+      tiles = runtime::blocks_for(n < part_elements ? n : part_elements, static_cast<std::size_t>(tile));
+      parts = runtime::blocks_for(n, part_elements);
+      spare = buckets_log2 > digit_bits ? radix_size : 0;
 
       std::size_t const buckets = by_buckets ? std::size_t{1} << buckets_log2 : 0;
       std::size_t const words   = (tiles + spare) * radix_size;
@@ -107,35 +100,31 @@ struct device
       return static_cast<std::size_t>(sort_tile_for(sizeof(bits), value_bytes_v<carried>, c));
     }
 
-    /// Shared memory of a look: half a word a bucket.
-    static constexpr std::size_t look_bytes(int buckets_log2)
+    static constexpr std::size_t bytes_of(sort_class c)
     {
-      return std::size_t{2} << buckets_log2;
-    }
-
-    /// What looks may take on a device where a block can have `room`: as much as the largest that fits, beside what a look
-    /// declares.
-    static constexpr std::size_t room_of_looks(std::size_t room)
-    {
-      std::size_t bytes = look_bytes(most_buckets_log2);
-      while (bytes + sizeof(look_storage<bits>) + 64 > room && bytes > 1)
-      {
-        bytes /= 2;
-      }
-      return bytes;
-    }
-
-  private:
-    /// What a block can have. All devices have enough for all but large blocks and looks.
-    static std::size_t shared_bytes_of_device()
-    {
-      int device = 0, most = 0;
-      runtime::check(cudaGetDevice(&device), "gpusort: current device");
-      runtime::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-                     "gpusort: shared memory of the device");
-      return static_cast<std::size_t>(most);
+      return c == sort_class::small ? sizeof(block_sort_storage<bits, is_float, carried, sort_class::small>)
+           : c == sort_class::large ? sizeof(block_sort_storage<bits, is_float, carried, sort_class::large>)
+                                    : sizeof(block_sort_storage<bits, is_float, carried, sort_class::bucket>);
     }
   };
+
+  /// Shared memory of a look: half a word a bucket.
+  static constexpr std::size_t look_bytes(int buckets_log2)
+  {
+    return std::size_t{2} << buckets_log2;
+  }
+
+  /// The most that looks take where a block can have `room`, beside what they declare.
+  template <class Bits>
+  static constexpr std::size_t most_look_bytes(std::size_t room)
+  {
+    std::size_t bytes = look_bytes(most_buckets_log2);
+    while (bytes + sizeof(look_storage<Bits>) + 64 > room && bytes > 1)
+    {
+      bytes /= 2;
+    }
+    return bytes;
+  }
 
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
@@ -158,14 +147,21 @@ struct device
     plan_type const plan(n);
     auto const order = make_key_order<Key, Compare>();
     buffers<bits, carried> at{{reinterpret_cast<bits*>(keys)}, {reinterpret_cast<carried*>(values)}};
-    if (plan.one_block)
+    findings<bits>* const none = nullptr;
+    if (n <= plan_type::tile_of(sort_class::small))
     {
-      findings<bits>* const none = nullptr;
-      plan.block == sort_class::small
-        ? sort_blocks<is_float, sort_class::small>(stream, order, 1, none, {}, n, 0, at)
-        : sort_blocks<is_float, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
+      sort_blocks<is_float, sort_class::small>(stream, order, 1, none, {}, n, 0, at);
       return;
     }
+    std::size_t const room = plan.one_block ? runtime::least_shared_bytes : shared_bytes_of_device();
+    bool const sorts_large = plan_type::bytes_of(sort_class::large) <= room;
+    if (sorts_large && n <= plan_type::tile_of(sort_class::large))
+    {
+      sort_blocks<is_float, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
+      return;
+    }
+    bool const by_buckets =
+      plan.buckets_log2 > 0 && sorts_large && look_bytes(plan.buckets_log2) <= most_look_bytes<bits>(room);
 
     void* const base  = plan.layout.base(scratch);
     at.keys[1]        = runtime::at_offset<bits>(base, plan.keys);
@@ -181,7 +177,7 @@ struct device
     tiling const work{n,
                       plan.tile,
                       static_cast<std::uint32_t>(plan.tiles),
-                      static_cast<std::uint32_t>(plan.spare),
+                      static_cast<std::uint32_t>(by_buckets ? plan.spare : 0),
                       runtime::at_offset<std::uint32_t>(base, plan.status)};
     std::size_t const processors       = multiprocessors();
     constexpr std::size_t moving_bytes = sizeof(typename partition::shared_storage);
@@ -189,13 +185,13 @@ struct device
     runtime::check(cudaMemsetAsync(sizes, 0, plan.status - plan.sizes, stream), "gpusort: radix_sort: clear counters");
     if constexpr (has_buckets(sizeof(bits)))
     {
-      if (plan.by_buckets)
+      if (by_buckets)
       {
         constexpr int fits       = static_cast<int>(plan_type::tile_of(sort_class::bucket));
         std::size_t const chunks = runtime::blocks_for(n, look_threads * look_items(sizeof(bits)));
         runtime::launch(
           look_at_keys<bits, is_float>,
-          {std::min(chunks, processors), look_threads, plan_type::look_bytes(plan.buckets_log2), plan.most_look_bytes},
+          {std::min(chunks, processors), look_threads, look_bytes(plan.buckets_log2), most_look_bytes<bits>(room)},
           stream,
           at.keys[0],
           order,
@@ -227,7 +223,7 @@ struct device
 
     if constexpr (has_buckets(sizeof(bits)))
     {
-      if (plan.by_buckets)
+      if (by_buckets)
       {
         bool const two_levels = table.stretch_log2() > 0;
         for (int level = 0; level <= (two_levels ? 1 : 0); ++level)
@@ -313,6 +309,16 @@ private:
       n,
       from,
       at);
+  }
+
+  /// What a block can have.
+  static std::size_t shared_bytes_of_device()
+  {
+    int device = 0, most = 0;
+    runtime::check(cudaGetDevice(&device), "gpusort: current device");
+    runtime::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                   "gpusort: shared memory of the device");
+    return static_cast<std::size_t>(most);
   }
 
   static std::size_t multiprocessors()

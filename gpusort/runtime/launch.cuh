@@ -12,6 +12,8 @@ namespace gpusort::runtime
 
 /// What a block may use without asking; beyond it a kernel has to opt in.
 inline constexpr std::size_t default_shared_bytes = 48 * 1024;
+/// What every device that this library compiles for lets a block opt in to.
+inline constexpr std::size_t least_shared_bytes = 64 * 1024;
 
 struct launch_shape
 {

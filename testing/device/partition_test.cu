@@ -224,6 +224,7 @@ void check(std::vector<piece> const& pieces, int rows, input kind)
     values_in.load(e.values_in);
     values_out.load(filled(layout.elements, expected_partition::untouched));
     bucket_begin.load(e.bucket_begin);
+    bucket_next.load(filled(layout.segments.size() * buckets, std::uint64_t{0}));
     ticket.load(filled(1, 0u));
     if (epoch == 0)
     {

@@ -431,6 +431,10 @@ void expect_that_radix_fits()
   // Who has room for large blocks has it for those that sort buckets, whose crowded ones large blocks sort.
   EXPECT_LE(sizeof(bucket), sizeof(large));
   EXPECT_LE(bucket::sorter::tile, large::sorter::tile);
+  if (sizeof(Bits) <= 8 && radix::value_bytes_v<Value> <= 8)
+  {
+    EXPECT_LE(sizeof(large), most_shared_bytes);
+  }
   EXPECT_LE(sizeof(large), std::size_t{113} * 1024) << "two to a multiprocessor of an H200";
   EXPECT_LT(small::sorter::tile, bucket::sorter::tile);
 }
