@@ -1,5 +1,5 @@
-// Sorts a few thousand elements inside one block by the ranks of their keys: one counting of about twice as many bins as
-// there are keys, then an odd-even transposition sort in registers of what shares a bin; or, where bins are too full for
+// Sorts a few thousand elements inside one block by the ranks of their keys: one counting of bins, of which there are
+// about as many as keys or twice as many, then an odd-even transposition sort in registers of what shares a bin; or, where bins are too full for
 // that, digit by digit. Stable.
 // Source: sorting a bucket completely inside a block is the last step of the hybrid sort of Sintorn and Assarsson; bins of
 // equal width by value, instead of digits, make it one step on keys without many duplicates.
@@ -160,7 +160,7 @@ public:
       return true;
     }
 
-    // About twice as many bins as elements.
+    // Twice as many bins as elements, as far as there are so many.
     int const all_log2  = bit_width(static_cast<std::uint32_t>(n)) + 1;
     int const bins_log2 = all_log2 < max_bins_log2 ? all_log2 : max_bins_log2;
     place from[Items];

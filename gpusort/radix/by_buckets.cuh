@@ -412,13 +412,7 @@ struct bucket_of_key
 };
 
 template <class Bits, bool IsFloat, class Value>
-using bucket_partition =
-  block::partition<Bits,
-                   Value,
-                   bucket_of_key<Bits, IsFloat>,
-                   radix_size,
-                   shape_of<Bits, Value>().threads,
-                   shape_of<Bits, Value>().items>;
+using bucket_partition = pass_by<Bits, Value, bucket_of_key<Bits, IsFloat>>;
 
 /// If the input is split into buckets: moves keys and values to the stretch of their bucket, from the first arrays to the
 /// second, or at level 1 back again and to the bucket itself. Equal keys keep their order where they can be told apart.

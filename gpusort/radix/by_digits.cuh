@@ -167,13 +167,7 @@ struct digit_of
 };
 
 template <class Bits, bool IsFloat, class Value>
-using digit_partition =
-  block::partition<Bits,
-                   Value,
-                   digit_of<Bits, IsFloat>,
-                   radix_size,
-                   shape_of<Bits, Value>().threads,
-                   shape_of<Bits, Value>().items>;
+using digit_partition = pass_by<Bits, Value, digit_of<Bits, IsFloat>>;
 
 /// A stretch of the input that one launch can count: all of it, if there are fewer than 2^30 elements.
 struct input_part

@@ -67,7 +67,7 @@ struct device
 
     explicit plan(std::size_t n)
     {
-      constexpr bool large_everywhere = bytes_of(sort_class::large) <= runtime::least_shared_bytes;
+      constexpr bool large_everywhere = large_bytes() <= runtime::least_shared_bytes;
       one_block                       = n <= tile_of(large_everywhere ? sort_class::large : sort_class::small);
       if (one_block)
       {
@@ -100,11 +100,10 @@ struct device
       return static_cast<std::size_t>(sort_tile_for(sizeof(bits), value_bytes_v<carried>, c));
     }
 
-    static constexpr std::size_t bytes_of(sort_class c)
+    /// Shared memory of a large block.
+    static constexpr std::size_t large_bytes()
     {
-      return c == sort_class::small ? sizeof(block_sort_storage<bits, is_float, carried, sort_class::small>)
-           : c == sort_class::large ? sizeof(block_sort_storage<bits, is_float, carried, sort_class::large>)
-                                    : sizeof(block_sort_storage<bits, is_float, carried, sort_class::bucket>);
+      return sizeof(block_sort_storage<bits, is_float, carried, sort_class::large>);
     }
   };
 
@@ -154,7 +153,7 @@ struct device
       return;
     }
     std::size_t const room = plan.one_block ? runtime::least_shared_bytes : shared_bytes_of_device();
-    bool const sorts_large = plan_type::bytes_of(sort_class::large) <= room;
+    bool const sorts_large = plan_type::large_bytes() <= room;
     if (sorts_large && n <= plan_type::tile_of(sort_class::large))
     {
       sort_blocks<is_float, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
@@ -311,23 +310,23 @@ private:
       at);
   }
 
+  static std::size_t of_device(cudaDeviceAttr attribute, char const* what)
+  {
+    int device = 0, value = 0;
+    runtime::check(cudaGetDevice(&device), "gpusort: current device");
+    runtime::check(cudaDeviceGetAttribute(&value, attribute, device), what);
+    return static_cast<std::size_t>(value);
+  }
+
   /// What a block can have.
   static std::size_t shared_bytes_of_device()
   {
-    int device = 0, most = 0;
-    runtime::check(cudaGetDevice(&device), "gpusort: current device");
-    runtime::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-                   "gpusort: shared memory of the device");
-    return static_cast<std::size_t>(most);
+    return of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin, "gpusort: shared memory of the device");
   }
 
   static std::size_t multiprocessors()
   {
-    int device = 0, processors = 0;
-    runtime::check(cudaGetDevice(&device), "gpusort: current device");
-    runtime::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-                   "gpusort: processor count");
-    return static_cast<std::size_t>(processors);
+    return of_device(cudaDevAttrMultiProcessorCount, "gpusort: processor count");
   }
 };
 

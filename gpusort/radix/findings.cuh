@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpusort/block/look_back.cuh>
+#include <gpusort/block/partition.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/radix/bucket_map.h>
@@ -196,6 +197,11 @@ __host__ __device__ constexpr pass_shape shape_of()
 {
   return pass_shape_for(sizeof(Bits), value_bytes_v<Value>);
 }
+
+/// A pass that moves keys and values to the buckets that a classifier says.
+template <class Bits, class Value, class Classifier>
+using pass_by =
+  block::partition<Bits, Value, Classifier, radix_size, shape_of<Bits, Value>().threads, shape_of<Bits, Value>().items>;
 
 /// The arrays between which keys and values move; the first pair is the caller's.
 template <class Bits, class Value>
