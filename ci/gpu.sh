@@ -73,7 +73,8 @@ run_sanitizer() {
   filter=${GPUSORT_SANITIZE_FILTER:--*arge*:*illion*:*Alone.*}
   # Every size and distribution would take hours.
   export GPUSORT_TEST_STEP=${GPUSORT_TEST_STEP:-17}
-  local tools=${GPUSORT_SANITIZE_TOOLS:-memcheck racecheck initcheck synccheck}
+  # The slowest first, so that it does not end alone.
+  local tools=${GPUSORT_SANITIZE_TOOLS:-racecheck memcheck initcheck synccheck}
   local tests=${GPUSORT_SANITIZE_TESTS:-.} tool program pairs=()
   mkdir -p "$build/sanitize"
   for tool in $tools; do
