@@ -7,6 +7,7 @@
 
 #include <gpusort/block/bit_width.h>
 #include <gpusort/block/bucket_rank.cuh>
+#include <gpusort/block/span.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
 
@@ -72,8 +73,7 @@ public:
     alignas(16) std::uint32_t totals[warps];
     std::uint32_t crowded_count;
     std::uint32_t crowded[most_crowded_bins]; // begin and size of bins that windows do not sort
-    Bits least[warps];
-    Bits greatest[warps];
+    span_storage<Bits, Threads> span;
 
     template <class T>
     __device__ T* as()
@@ -88,8 +88,7 @@ public:
     place order[tile]; // where each element comes from
     typename digit_rank::counts counts;
     typename digit_rank::shared_totals totals;
-    Bits least[warps];
-    Bits greatest[warps];
+    span_storage<Bits, Threads> span;
 
     template <class T>
     __device__ T* as()
@@ -145,7 +144,7 @@ public:
       least    = ranks[i] < least ? ranks[i] : least;
       greatest = greatest < ranks[i] ? ranks[i] : greatest;
     }
-    loses           = span_of_block(shared, least, greatest, loses);
+    loses           = span_of_block(shared.span, least, greatest, loses);
     int const width = bit_width(static_cast<Bits>(greatest - least));
     if (width == 0 && !loses)
     {
@@ -217,7 +216,7 @@ public:
         shared.order[from[i]] = from[i]; // what is left, if no digit has to be looked at
       }
     }
-    span_of_block(shared, least, greatest, false);
+    span_of_block(shared.span, least, greatest);
     int const width = bit_width(static_cast<Bits>(greatest - least));
     for (int low = 0; low < width; low += digit_bits)
     {
@@ -274,25 +273,6 @@ private:
   __device__ static void stage(Storage& shared, int n, T const* from)
   {
     copy(n, from, shared.template as<T>());
-  }
-
-  /// The least and the greatest of the threads' values, and whether one of them loses.
-  template <class Storage>
-  __device__ static bool span_of_block(Storage& shared, Bits& least, Bits& greatest, bool loses)
-  {
-    int const warp     = static_cast<int>(threadIdx.x) / 32;
-    Bits const lowest  = least_of_warp(least);
-    Bits const highest = greatest_of_warp(greatest);
-    if (threadIdx.x % 32 == 0)
-    {
-      shared.least[warp]    = lowest;
-      shared.greatest[warp] = highest;
-    }
-    loses           = __syncthreads_or(loses) != 0;
-    int const other = static_cast<int>(threadIdx.x) % warps;
-    least           = least_of_warp(shared.least[other]);
-    greatest        = greatest_of_warp(shared.greatest[other]);
-    return loses;
   }
 
   /// Keys and, if tokens have them, places of the sorted elements. Returns false if tokens cannot tell the order.

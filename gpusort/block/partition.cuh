@@ -71,6 +71,71 @@ __device__ inline tile_place place_among(segment const* segments, std::uint32_t 
   return place_in(segments[begun - 1], begun - 1, number, tile);
 }
 
+/// Where the elements of a tile go, once the tiles before it have published how many theirs are. A thread stands for the
+/// bucket of its number.
+template <int Buckets>
+class places_by_look_back
+{
+public:
+  __device__ places_by_look_back(partition_work const& work, tile_place const& at)
+      : work_(work)
+      , at_(at)
+      , chain_(work.status, Buckets, work.epoch)
+  {}
+
+  /// Called by the threads that stand for a bucket, with the tile's count of it.
+  __device__ void publish(std::uint32_t count) const
+  {
+    if (has_bucket())
+    {
+      chain_.publish_count(at_.number, bucket(), count, is_first());
+    }
+  }
+
+  /// outputs[b] = where the elements of bucket b go, less their position in the tile, which begins at the thread's `start`.
+  /// Called by all threads of a block; a barrier has to follow.
+  __device__ void note_outputs(std::uint64_t* outputs, std::uint32_t count, std::uint32_t start) const
+  {
+    if (has_bucket())
+    {
+      outputs[bucket()] = output(count) - start;
+    }
+  }
+
+private:
+  __device__ static int bucket()
+  {
+    return static_cast<int>(threadIdx.x);
+  }
+
+  __device__ bool has_bucket() const
+  {
+    return bucket() < work_.buckets;
+  }
+
+  __device__ bool is_first() const
+  {
+    return at_.number == at_.first_of_segment;
+  }
+
+  __device__ std::uint64_t output(std::uint32_t count) const
+  {
+    std::size_t const entry = (static_cast<std::size_t>(at_.segment) * work_.buckets + bucket()) * work_.bucket_stride;
+    std::uint64_t const begin = work_.bucket_begin[entry];
+    std::uint32_t const before =
+      is_first() ? 0 : chain_.exclusive_prefix(at_.number, at_.first_of_segment, bucket(), count);
+    if (work_.bucket_next != nullptr && at_.is_last)
+    {
+      work_.bucket_next[entry] = begin + before + count;
+    }
+    return begin + before;
+  }
+
+  partition_work const& work_;
+  tile_place const& at_;
+  look_back chain_;
+};
+
 template <class T, int N>
 struct registers
 {
@@ -131,14 +196,36 @@ public:
     Value const* values_in,
     Value* values_out)
   {
+    places_by_look_back<Buckets> const places(work, at);
+    keys_in += at.begin;
+    if constexpr (with_values)
+    {
+      values_in += at.begin;
+    }
     if (at.size == tile)
     {
-      move<true, true>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
+      move<true, true>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
     }
     else
     {
-      move<false, true>(shared, classify, work, at, keys_in, keys_out, values_in, values_out);
+      move<false, true>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
     }
+  }
+
+  /// The same for up to `tile` elements from keys_in and values_in on, which go where `places` says: like
+  /// places_by_look_back. The counts have been cleared, a barrier since.
+  template <class Places>
+  __device__ static void
+  move_to(shared_storage& shared,
+          Classifier const& classify,
+          Places const& places,
+          int size,
+          Key const* keys_in,
+          Key* keys_out,
+          Value const* values_in,
+          Value* values_out)
+  {
+    move<false, true>(shared, classify, places, size, keys_in, keys_out, values_in, values_out);
   }
 
   /// The same for keys alone that need not keep their order: they come in any order, if the tile is full and `keeps_order` is
@@ -153,47 +240,44 @@ public:
     Key* keys_out)
   {
     static_assert(!with_values);
+    places_by_look_back<Buckets> const places(work, at);
+    keys_in += at.begin;
     if (at.size == tile && !keeps_order)
     {
-      move<true, false>(shared, classify, work, at, keys_in, keys_out, nullptr, nullptr);
+      move<true, false>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
     }
     else
     {
-      move<false, true>(shared, classify, work, at, keys_in, keys_out, nullptr, nullptr);
+      move<false, true>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
     }
   }
 
 private:
   /// `Full`: the tile has all its places in use.
-  template <bool Full, bool Ordered>
+  template <bool Full, bool Ordered, class Places>
   __device__ static void
   move(shared_storage& shared,
        Classifier const& classify,
-       partition_work const& work,
-       tile_place const& at,
+       Places const& places,
+       int size,
        Key const* keys_in,
        Key* keys_out,
        Value const* values_in,
        Value* values_out)
   {
-    bucket_rank<Buckets, Threads, Items, Full, Ordered> rank(shared.counts, at.size);
+    bucket_rank<Buckets, Threads, Items, Full, Ordered> rank(shared.counts, size);
 
-    look_back const chain(work.status, Buckets, work.epoch);
     Key keys[Items];
     std::uint32_t ranks[Items];
-    rank.load(keys_in + at.begin, keys);
+    rank.load(keys_in, keys);
     rank.count([&](int i) { return classify(keys[i]); }, ranks);
     __syncthreads();
 
-    bool const has_bucket = static_cast<int>(threadIdx.x) < work.buckets;
-    std::uint32_t count   = 0;
+    std::uint32_t count = 0;
     if (threadIdx.x < Buckets)
     {
       count = rank.total();
-      if (has_bucket)
-      {
-        chain.publish_count(at.number, static_cast<int>(threadIdx.x), count, at.number == at.first_of_segment);
-      }
+      places.publish(count);
     }
     std::uint32_t const start = rank.starts(shared.totals, count);
     if (threadIdx.x < Buckets)
@@ -209,12 +293,9 @@ private:
     registers<Value, Items> values;
     if constexpr (with_values)
     {
-      rank.load(values_in + at.begin, values.at); // on its way while the look-back waits
+      rank.load(values_in, values.at); // on its way while others publish
     }
-    if (has_bucket)
-    {
-      shared.output_of[threadIdx.x] = output_of_bucket(work, chain, at, count) - start;
-    }
+    places.note_outputs(shared.output_of, count, start);
     __syncthreads();
 
     std::uint64_t outputs[with_values ? Items : 1];
@@ -222,7 +303,7 @@ private:
     for (int i = 0; i < Items; ++i)
     {
       int const position = i * Threads + static_cast<int>(threadIdx.x);
-      if (Full || position < at.size)
+      if (Full || position < size)
       {
         Key const key              = sorted_keys[position];
         std::uint64_t const output = shared.output_of[classify(key)] + static_cast<std::uint64_t>(position);
@@ -243,28 +324,12 @@ private:
       for (int i = 0; i < Items; ++i)
       {
         int const position = i * Threads + static_cast<int>(threadIdx.x);
-        if (Full || position < at.size)
+        if (Full || position < size)
         {
           values_out[outputs[i]] = sorted_values[position];
         }
       }
     }
-  }
-
-  /// Where the tile's elements of the thread's bucket go, once the tiles before it have published theirs.
-  __device__ static std::uint64_t
-  output_of_bucket(partition_work const& work, look_back const& chain, tile_place const& at, std::uint32_t count)
-  {
-    int const bucket           = static_cast<int>(threadIdx.x);
-    std::size_t const entry    = (static_cast<std::size_t>(at.segment) * work.buckets + bucket) * work.bucket_stride;
-    std::uint64_t const output = work.bucket_begin[entry];
-    std::uint32_t const before =
-      at.number == at.first_of_segment ? 0 : chain.exclusive_prefix(at.number, at.first_of_segment, bucket, count);
-    if (work.bucket_next != nullptr && at.is_last)
-    {
-      work.bucket_next[entry] = output + before + count;
-    }
-    return output + before;
   }
 };
 

@@ -13,7 +13,7 @@
 #include <cuda/std/utility>
 
 #include <cstddef>
-#include <functional>
+#include <memory> // std::less and std::greater: <functional> would bring containers and algorithms
 #include <tuple>
 #include <type_traits>
 #include <utility>

@@ -3,8 +3,10 @@
 
 #include <gpusort/block/bin_sort.cuh>
 #include <gpusort/block/partition.cuh>
+#include <gpusort/block/span.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/radix/findings.cuh>
+#include <gpusort/radix/in_cluster.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
@@ -50,13 +52,24 @@ using block_sort =
                   sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
                   sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).items>;
 
+/// How the blocks of a cluster share out what only all of them can sort.
+template <class Bits, bool IsFloat, class Value>
+using split_of_cluster =
+  cluster_split<Bits,
+                IsFloat,
+                Value,
+                sort_shape_for(sizeof(Bits), value_bytes_v<Value>, sort_class::large).threads,
+                sort_shape_for(sizeof(Bits), value_bytes_v<Value>, sort_class::large).items>;
+
 /// The shared memory that it takes, one way or the other. Those that sort all buckets leave to others what bins do not sort.
 template <class Bits, bool IsFloat, class Value, sort_class Class>
 union block_sort_storage
 {
   using sorter = block_sort<Bits, IsFloat, Value, Class>;
+  using split  = split_of_cluster<Bits, IsFloat, Value>;
   typename sorter::shared_storage by_bins;
   std::conditional_t<Class == sort_class::bucket, char, typename sorter::digit_storage> by_digits;
+  std::conditional_t<Class == sort_class::large, typename split::shared_storage, char> in_cluster;
 };
 
 /// What the threads of a look share beside the counts.
@@ -65,8 +78,7 @@ struct look_storage
 {
   static constexpr int warps = look_threads / 32;
 
-  Bits least[warps];
-  Bits greatest[warps];
+  block::span_storage<Bits, look_threads> span;
   std::uint64_t sums[warps];
   bool goes_on;
 };
@@ -95,34 +107,6 @@ sum_of_block(look_storage<Bits>& shared, std::uint64_t sum_of_warp, std::uint64_
   }
   return sum;
 }
-
-/// Counts of keys in buckets, in shared memory, two in a word. A count of 2^16 or more is lost, and with it the sum of all.
-struct bucket_tally
-{
-  std::uint32_t* words;
-
-  /// Returns what was counted before.
-  __device__ std::uint32_t count(std::uint32_t bucket, std::uint32_t keys = 1) const
-  {
-    int const shift = static_cast<int>(bucket % 2) * 16;
-    return atomicAdd(&words[bucket / 2], keys << shift) >> shift & 0xffff;
-  }
-
-  /// Counts a bucket of every lane of a warp, those that are the first lane's at once.
-  __device__ void count_crowd(std::uint32_t bucket) const
-  {
-    std::uint32_t const crowded = __shfl_sync(block::all_lanes, bucket, 0);
-    std::uint32_t const alike   = __ballot_sync(block::all_lanes, bucket == crowded);
-    if (threadIdx.x % 32 == 0)
-    {
-      count(crowded, static_cast<std::uint32_t>(__popc(alike)));
-    }
-    else if (bucket != crowded)
-    {
-      count(bucket);
-    }
-  }
-};
 
 /// Maps ranks to buckets by a sample, which is the same for every block. Returns false if the sample says that buckets
 /// would not fit a block: one has too much of the sample, or pairs of keys meet in a bucket more often than in even ones.
@@ -158,17 +142,7 @@ __device__ bool map_by_sample(
     least    = ranks[i] < least ? ranks[i] : least;
     greatest = greatest < ranks[i] ? ranks[i] : greatest;
   }
-  least    = block::least_of_warp(least);
-  greatest = block::greatest_of_warp(greatest);
-  if (threadIdx.x % 32 == 0)
-  {
-    shared.least[threadIdx.x / 32]    = least;
-    shared.greatest[threadIdx.x / 32] = greatest;
-  }
-  __syncthreads();
-  int const other = static_cast<int>(threadIdx.x) % look_storage<Bits>::warps;
-  least           = block::least_of_warp(shared.least[other]);
-  greatest        = block::greatest_of_warp(shared.greatest[other]);
+  block::span_of_block(shared.span, least, greatest);
 
   map = bucket_map<Bits>::over(least, greatest, buckets_log2);
 
@@ -467,8 +441,9 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
 }
 
 /// Sorts into the caller's arrays, from arrays number `from`: blocks of the class `bucket`, all buckets, listing those that
-/// bins do not sort; others, the buckets on that list, or, without findings, one block a whole input that fits it.
-/// Grid: any. Block: block_sort's threads. Shared: block_sort_storage.
+/// bins do not sort; others, the buckets on that list, or, without findings, a whole input: one block, if it fits it, or the
+/// blocks of a cluster of the class `large`, if it fits them together.
+/// Grid: any; one cluster for a whole input. Block: block_sort's threads. Shared: block_sort_storage.
 template <class Bits, bool IsFloat, class Value, sort_class Class>
 __global__ void
 __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
@@ -488,16 +463,25 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
 
   runtime::wait_for_previous_kernel();
   bool const whole    = !all_buckets && found == nullptr;
-  std::uint32_t count = 1;
+  std::uint32_t count = gridDim.x;
+  element_range share{0, n};
   if (!whole)
   {
     count = found->splits == 0 ? 0 : all_buckets ? std::uint32_t{1} << table.buckets_log2 : found->crowded;
   }
+  else if constexpr (Class == sort_class::large)
+  {
+    if (runtime::cluster_size() > 1)
+    {
+      share = split_of_cluster<Bits, IsFloat, Value>::split(shared.in_cluster, order, n, at);
+      from  = 1;
+    }
+  }
   for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x)
   {
     std::uint32_t bucket = 0;
-    std::uint64_t begin  = 0;
-    std::uint64_t size   = n;
+    std::uint64_t begin  = share.begin;
+    std::uint64_t size   = share.size;
     if (!whole)
     {
       bucket = all_buckets ? i : table.crowded[i];

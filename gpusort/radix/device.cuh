@@ -159,12 +159,26 @@ struct device
       sort_blocks<is_float, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
       return;
     }
+    void* const base = plan.layout.base(scratch);
+    at.keys[1]       = runtime::at_offset<bits>(base, plan.keys);
+    at.values[1]     = runtime::at_offset<carried>(base, plan.values);
+    if (sorts_large)
+    {
+      for (unsigned const cluster : cluster_sizes)
+      {
+        if (n <= most_in_cluster(plan_type::tile_of(sort_class::large), cluster)
+            && runtime::can_launch_cluster(sort_in_blocks<bits, is_float, carried, sort_class::large>,
+                                           shape_of_sort<bits, is_float, carried, sort_class::large>(cluster, cluster)))
+        {
+          sort_blocks<is_float, sort_class::large>(stream, order, cluster, none, {}, n, 0, at, cluster);
+          return;
+        }
+      }
+    }
+
     bool const by_buckets =
       plan.buckets_log2 > 0 && sorts_large && look_bytes(plan.buckets_log2) <= most_look_bytes<bits>(room);
 
-    void* const base  = plan.layout.base(scratch);
-    at.keys[1]        = runtime::at_offset<bits>(base, plan.keys);
-    at.values[1]      = runtime::at_offset<carried>(base, plan.values);
     auto* const sizes = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     auto* const bins  = runtime::at_offset<std::uint64_t>(base, plan.bins);
     auto* const found = runtime::at_offset<findings<bits>>(base, plan.found);
@@ -286,21 +300,31 @@ struct device
   }
 
 private:
+  template <class Bits, bool IsFloat, class Value, sort_class Class>
+  static constexpr runtime::launch_shape shape_of_sort(std::size_t blocks, unsigned cluster)
+  {
+    return {blocks,
+            sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
+            sizeof(block_sort_storage<Bits, IsFloat, Value, Class>),
+            0,
+            cluster};
+  }
+
   template <bool IsFloat, sort_class Class, class Bits, class Value>
-  static void sort_blocks(cudaStream_t stream,
-                          key_order<Bits, IsFloat> const& order,
-                          std::size_t blocks,
-                          findings<Bits>* found,
-                          bucket_table const& table,
-                          std::size_t n,
-                          int from,
-                          buffers<Bits, Value> const& at)
+  static void sort_blocks(
+    cudaStream_t stream,
+    key_order<Bits, IsFloat> const& order,
+    std::size_t blocks,
+    findings<Bits>* found,
+    bucket_table const& table,
+    std::size_t n,
+    int from,
+    buffers<Bits, Value> const& at,
+    unsigned cluster = 1)
   {
     runtime::launch(
       sort_in_blocks<Bits, IsFloat, Value, Class>,
-      {blocks,
-       sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
-       sizeof(block_sort_storage<Bits, IsFloat, Value, Class>)},
+      shape_of_sort<Bits, IsFloat, Value, Class>(blocks, cluster),
       stream,
       order,
       found,

@@ -147,6 +147,34 @@ __device__ void note_seen(findings<Bits>& found, std::uint32_t by_warp)
   }
 }
 
+/// Counts of keys in buckets, in shared memory, two in a word. A count of 2^16 or more is lost, and with it the sum of all.
+struct bucket_tally
+{
+  std::uint32_t* words;
+
+  /// Returns what was counted before.
+  __device__ std::uint32_t count(std::uint32_t bucket, std::uint32_t keys = 1) const
+  {
+    int const shift = static_cast<int>(bucket % 2) * 16;
+    return atomicAdd(&words[bucket / 2], keys << shift) >> shift & 0xffff;
+  }
+
+  /// Counts a bucket of every lane of a warp, those that are the first lane's at once.
+  __device__ void count_crowd(std::uint32_t bucket) const
+  {
+    std::uint32_t const crowded = __shfl_sync(block::all_lanes, bucket, 0);
+    std::uint32_t const alike   = __ballot_sync(block::all_lanes, bucket == crowded);
+    if (threadIdx.x % 32 == 0)
+    {
+      count(crowded, static_cast<std::uint32_t>(__popc(alike)));
+    }
+    else if (bucket != crowded)
+    {
+      count(bucket);
+    }
+  }
+};
+
 /// The tiles of an input, or of a part of it, and what a look-back over them takes, in device memory.
 struct tiling
 {

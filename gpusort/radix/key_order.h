@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
+#include <memory> // std::less and std::greater: <functional> would bring containers and algorithms
 #include <type_traits>
 
 // Compared by identity only: a user who sorts them includes their headers.

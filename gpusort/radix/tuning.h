@@ -74,6 +74,16 @@ __host__ __device__ constexpr int sort_blocks_per_sm(std::size_t key_bytes, std:
   return c == sort_class::bucket && !wide ? 2 : 1;
 }
 
+/// Blocks of a cluster that sorts a whole input, the most first; every device with clusters has those of 8.
+inline constexpr unsigned cluster_sizes[]     = {16, 8};
+inline constexpr unsigned most_cluster_blocks = cluster_sizes[0];
+
+/// Elements that a cluster of blocks with such tiles can share out with room for unevenness: an eighth of a mean share.
+constexpr std::size_t most_in_cluster(std::size_t tile, unsigned blocks)
+{
+  return tile * blocks * 8 / 9;
+}
+
 /// Whether keys of so many bytes are sorted by buckets: shorter ones have so few digits that nothing is gained.
 __host__ __device__ constexpr bool has_buckets(std::size_t key_bytes)
 {

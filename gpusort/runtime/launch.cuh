@@ -23,41 +23,91 @@ struct launch_shape
   // The most that any launch of the kernel on this device asks for, if not all ask for the same: threads that launch at the
   // same time set it for each other.
   std::size_t most_shared_bytes = 0;
+  unsigned cluster              = 1; // blocks
 };
 
-/// Whether the code of a kernel waits for the one before it, as only code for compute capability 9.0 and newer can. The
-/// code that runs may be older than the device.
-inline bool waits_for_previous_kernel(void const* kernel)
+/// Clusters of up to so many blocks need no asking.
+inline constexpr unsigned portable_cluster = 8;
+
+/// Whether the code of a kernel is for compute capability 9.0 or newer: only such code waits for the kernel before it and has
+/// clusters. The code that runs may be older than the device.
+inline bool is_new_code(void const* kernel)
 {
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, kernel), "gpusort: attributes of a kernel");
   return attributes.ptxVersion >= 90;
 }
 
+/// A launch as the runtime takes it. It may not be copied: it points to itself.
+struct launch_config
+{
+  cudaLaunchConfig_t config{};
+  cudaLaunchAttribute attributes[2];
+
+  launch_config(void const* kernel, launch_shape const& shape, cudaStream_t stream, bool new_code)
+  {
+    std::size_t const most = shape.most_shared_bytes > 0 ? shape.most_shared_bytes : shape.shared_bytes;
+    if (most > default_shared_bytes)
+    {
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
+            "gpusort: shared memory of a kernel");
+    }
+    if (shape.cluster > portable_cluster)
+    {
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+            "gpusort: cluster size of a kernel");
+    }
+    config.gridDim          = dim3(static_cast<unsigned>(shape.blocks));
+    config.blockDim         = dim3(static_cast<unsigned>(shape.threads));
+    config.dynamicSmemBytes = shape.shared_bytes;
+    config.stream           = stream;
+    config.attrs            = attributes;
+    if (new_code)
+    {
+      attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      attributes[config.numAttrs].val.programmaticStreamSerializationAllowed = 1;
+      ++config.numAttrs;
+    }
+    if (shape.cluster > 1)
+    {
+      attributes[config.numAttrs].id               = cudaLaunchAttributeClusterDimension;
+      attributes[config.numAttrs].val.clusterDim.x = shape.cluster;
+      attributes[config.numAttrs].val.clusterDim.y = 1;
+      attributes[config.numAttrs].val.clusterDim.z = 1;
+      ++config.numAttrs;
+    }
+  }
+  launch_config(launch_config const&)            = delete;
+  launch_config& operator=(launch_config const&) = delete;
+};
+
+/// Whether the device can run a cluster of the kernel's blocks.
+template <class... Params>
+bool can_launch_cluster(void (*kernel)(Params...), launch_shape const& shape)
+{
+  auto const* const code = reinterpret_cast<void const*>(kernel);
+  if (!is_new_code(code))
+  {
+    return false;
+  }
+  launch_config const launch(code, shape, nullptr, true);
+  int clusters            = 0;
+  cudaError_t const error = cudaOccupancyMaxActiveClusters(&clusters, code, &launch.config);
+  if (error != cudaSuccess)
+  {
+    (void) cudaGetLastError(); // a size that the device does not know
+  }
+  return error == cudaSuccess && clusters > 0;
+}
+
 /// Enqueues `kernel(args...)` on `stream`. The kernel may be set up while the one before it still runs: it calls
 /// wait_for_previous_kernel first. Throws thrust::system_error if the launch is refused.
 template <class... Params, class... Args>
-void launch(void (*kernel)(Params...), launch_shape shape, cudaStream_t stream, Args... args)
+void launch(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t stream, Args... args)
 {
-  std::size_t const most = shape.most_shared_bytes > 0 ? shape.most_shared_bytes : shape.shared_bytes;
-  if (most > default_shared_bytes)
-  {
-    check(cudaFuncSetAttribute(
-            reinterpret_cast<void const*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
-          "gpusort: shared memory of a kernel");
-  }
-  cudaLaunchAttribute overlap{};
-  overlap.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-
-  cudaLaunchConfig_t config{};
-  config.gridDim          = dim3(static_cast<unsigned>(shape.blocks));
-  config.blockDim         = dim3(static_cast<unsigned>(shape.threads));
-  config.dynamicSmemBytes = shape.shared_bytes;
-  config.stream           = stream;
-  config.attrs            = &overlap;
-  config.numAttrs         = waits_for_previous_kernel(reinterpret_cast<void const*>(kernel)) ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...), "gpusort: kernel launch");
+  auto const* const code = reinterpret_cast<void const*>(kernel);
+  launch_config const launch(code, shape, stream, is_new_code(code));
+  check(cudaLaunchKernelEx(&launch.config, kernel, static_cast<Params>(args)...), "gpusort: kernel launch");
 }
 
 /// Blocks of `per_block` items that cover `n` items.

@@ -3,5 +3,5 @@
 
 namespace gpusort::testing
 {
-INSTANTIATE_TYPED_TEST_SUITE_P(record, contract, record_keys::cases, case_names);
+INSTANTIATE_TYPED_TEST_SUITE_P(record, contract, record_cases, case_names);
 } // namespace gpusort::testing

@@ -1,4 +1,4 @@
-// The ways through the radix sort: one block or many, by buckets or by digits, digits that never vary, input that is in
+// The ways through the radix sort: one block, a cluster, or many blocks by buckets or by digits, digits that never vary, input that is in
 // order or reversed.
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
@@ -89,17 +89,32 @@ bool in_a_hurry()
   return std::getenv("GPUSORT_TEST_STEP") != nullptr;
 }
 
-/// One block of either kind, the edges of their tiles, a few tiles of a pass, and many.
+/// One block of either kind, the edges of their tiles, a cluster, and, with what no cluster holds, many tiles of a pass.
 std::vector<std::size_t> sizes(std::size_t key_bytes)
 {
   std::size_t const small = tile_of(sort_class::small, key_bytes);
   std::size_t const tile  = tile_of(sort_class::large, key_bytes);
   if (in_a_hurry())
   {
-    return {2, 513, small + 1, tile, tile + 1, 20'011};
+    return {2, 513, small + 1, tile, tile + 1, 130'007};
   }
-  return {
-    2, 3, 33, 511, 512, 513, 1025, small - 1, small, small + 1, 2 * small, tile - 1, tile, tile + 1, 50'021, 300'007};
+  return {2,
+          3,
+          33,
+          511,
+          512,
+          513,
+          1025,
+          small - 1,
+          small,
+          small + 1,
+          2 * small,
+          tile - 1,
+          tile,
+          tile + 1,
+          50'021,
+          130'007,
+          300'007};
 }
 
 template <class Key, class Make>
@@ -228,7 +243,7 @@ TEST(RadixPaths, ReversedZerosOfBothSigns)
 TEST(RadixPaths, AlmostSortedAndAlmostReversed)
 {
   // One pair out of order, at each end, in the middle and across the border of two tiles of the counting.
-  std::size_t const n = in_a_hurry() ? 30'007 : 300'007;
+  std::size_t const n = in_a_hurry() ? 130'007 : 300'007;
   for (std::size_t const at : {std::size_t{0}, n / 2, std::size_t{8191}, n - 2})
   {
     SCOPED_TRACE(at);
@@ -314,9 +329,9 @@ std::vector<std::size_t> sizes_in_levels()
   constexpr std::size_t one_level = std::size_t{1} << 20;
   if (in_a_hurry())
   {
-    return {20'011, one_level + 4097};
+    return {130'007, one_level + 4097};
   }
-  return {20'011, 1'000'003, one_level, one_level + 255, one_level + 4097, 5'000'011};
+  return {130'007, 1'000'003, one_level, one_level + 255, one_level + 4097, 5'000'011};
 }
 
 TEST(RadixPaths, LevelsOfBuckets)
@@ -434,6 +449,110 @@ TEST(RadixPaths, ASampleThatIsAllAlike)
   }
 }
 
+/// The least that takes a cluster, the most that one of either size takes, and some in between.
+template <class Key>
+std::vector<std::size_t> sizes_of_clusters()
+{
+  std::size_t const tile = tile_of(sort_class::large, sizeof(Key));
+  std::size_t const most = gpusort::radix::most_in_cluster(tile, 16);
+  if (in_a_hurry())
+  {
+    return {tile + 1, most};
+  }
+  std::size_t const most_of_8 = gpusort::radix::most_in_cluster(tile, 8);
+  return {tile + 1, tile + 17, 20'011, most_of_8, most_of_8 + 1, most - 1, most, most + 1};
+}
+
+template <class Key, class Make>
+void check_in_clusters(Make make)
+{
+  for (std::size_t const n : sizes_of_clusters<Key>())
+  {
+    SCOPED_TRACE(n);
+    check(keys_from<Key>(n, [&](std::size_t i) { return make(i, n); }));
+    if (::testing::Test::HasFailure())
+    {
+      return;
+    }
+  }
+}
+
+TEST(RadixPaths, ClustersThatShareOut)
+{
+  check_in_clusters<std::uint8_t>([](std::size_t i, std::size_t) { return static_cast<std::uint8_t>(mixed(i)); });
+  check_in_clusters<std::int16_t>([](std::size_t i, std::size_t) { return static_cast<std::int16_t>(mixed(i)); });
+  check_in_clusters<std::uint32_t>([](std::size_t i, std::size_t) { return static_cast<std::uint32_t>(mixed(i)); });
+  check_in_clusters<std::uint64_t>([](std::size_t i, std::size_t) { return mixed(i); });
+  check_in_clusters<unsigned __int128>([](std::size_t i, std::size_t) {
+    return static_cast<unsigned __int128>(mixed(i)) << 64 | mixed(~i);
+  });
+  // A range that begins nowhere near 0; order, and the reverse; values that few keys have, and many.
+  check_in_clusters<std::uint64_t>([](std::size_t i, std::size_t) {
+    return 12'345'678'901u + mixed(i) % 3'000'000'000u;
+  });
+  check_in_clusters<std::uint32_t>([](std::size_t i, std::size_t) { return static_cast<std::uint32_t>(i); });
+  check_in_clusters<std::int64_t>([](std::size_t i, std::size_t n) { return static_cast<std::int64_t>(n / 2 - i); });
+  check_in_clusters<std::uint32_t>([](std::size_t i, std::size_t n) {
+    return static_cast<std::uint32_t>(mixed(i) % (n / 20));
+  });
+  check_in_clusters<double>([](std::size_t i, std::size_t) {
+    return i % 3 == 0 ? (i % 2 == 0 ? 0.0 : -0.0) : static_cast<double>(static_cast<std::int64_t>(mixed(i)));
+  });
+  // Shares whose bins are too full: far apart, and each value or one close to it a dozen times.
+  check_in_clusters<std::uint64_t>([](std::size_t i, std::size_t n) {
+    return (mixed(i) % (n / 30) << 44) + mixed(~i) % 16;
+  });
+}
+
+TEST(RadixPaths, ClustersThatGoByDigits)
+{
+  // More keys of one value, or close to it, than a block holds: of 1 to 16 digits, an even and an odd number.
+  check_in_clusters<std::uint8_t>([](std::size_t i, std::size_t) {
+    return static_cast<std::uint8_t>(mixed(i) % 3 * 100);
+  });
+  check_in_clusters<std::uint16_t>([](std::size_t i, std::size_t) {
+    return static_cast<std::uint16_t>(mixed(i) % 2 == 0 ? 7 : mixed(~i));
+  });
+  check_in_clusters<std::uint32_t>([](std::size_t i, std::size_t) {
+    return static_cast<std::uint32_t>(mixed(i) % 2 == 0 ? 1'000'000 : mixed(~i) % 0x1000000u);
+  });
+  check_in_clusters<std::uint64_t>([](std::size_t i, std::size_t) { return mixed(~i) >> mixed(i) % 64; });
+  check_in_clusters<unsigned __int128>([](std::size_t i, std::size_t) {
+    return mixed(i) % 4 != 0 ? static_cast<unsigned __int128>(mixed(i) % 3)
+                             : static_cast<unsigned __int128>(mixed(i)) << 64 | mixed(~i);
+  });
+  check_in_clusters<float>([](std::size_t i, std::size_t) { return i % 3 == 0 ? -0.0f : i % 3 == 1 ? 0.0f : -1e-40f; });
+  // Nothing but zeros of both signs, and nothing but one value.
+  check_in_clusters<float>([](std::size_t i, std::size_t) { return mixed(i) % 2 == 0 ? -0.0f : 0.0f; });
+  check_in_clusters<std::uint64_t>([](std::size_t, std::size_t) { return 0x1234567812345678u; });
+}
+
+TEST(RadixPaths, ClustersWhoseSampleMisleads)
+{
+  // A cluster samples one key of each 512th part. What it meets is even and the rest is alike, or close together; or what it
+  // meets is alike, and the rest is even.
+  using key          = std::uint64_t;
+  auto const samples = gpusort::radix::sort_shape_for(sizeof(key), 0, sort_class::large).threads;
+  for (std::size_t const n : sizes_of_clusters<key>())
+  {
+    SCOPED_TRACE(n);
+    std::vector<key> alike(n, 0x7777'0000'0000'0000u);
+    std::vector<key> close =
+      keys_from<key>(n, [](std::size_t i) { return 0x7777'0000'0000'0000u + mixed(i) % 1'000'000; });
+    std::vector<key> even    = keys_from<key>(n, mixed);
+    std::size_t const stride = n / static_cast<std::size_t>(samples);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(samples); ++i)
+    {
+      std::size_t const place = i * stride + i * 61 % stride;
+      alike[place] = close[place] = mixed(place);
+      even[place]                 = 99;
+    }
+    check(alike);
+    check(close);
+    check(even);
+  }
+}
+
 TEST(RadixPaths, OneBlockTakesNoScratch)
 {
   std::uint32_t* const none = nullptr;
@@ -447,7 +566,7 @@ TEST(RadixPaths, RandomSizesAndEntropy)
   std::mt19937_64 random(20260101);
   for (int round = 0; round < (in_a_hurry() ? 5 : 60); ++round)
   {
-    std::size_t const n      = 2 + random() % 40'000;
+    std::size_t const n      = 2 + random() % 200'000;
     std::uint64_t const mask = random() & random() & random();
     SCOPED_TRACE(::testing::Message() << n << " keys, mask " << mask);
     std::vector<std::uint64_t> keys(n);

@@ -48,7 +48,8 @@ struct case_names
 // How the cases are chosen. Keys come in classes by width; a class of m keys has one case for each of the ten orders, and
 // the order's number o decides the rest: key o mod m, value (o + o / 5 + class) mod 5. So every class meets every order, every
 // class meets every kind of value twice, every order meets every kind of value, and every key comes with an ascending or
-// descending natural order and, but for one, a comparator that only merge sort can use.
+// descending natural order and, but for one, a comparator that only merge sort can use. Keys to which that gives no values only
+// with such a comparator, or never, are sorted alone by thrust::less besides.
 using orders =
   std::tuple<thrust_less,
              cuda_std_less,
@@ -72,18 +73,21 @@ struct key_class
                   std::tuple_element_t<(Order + Order / 5 + Class) % std::tuple_size_v<value_kinds>, value_kinds>,
                   std::tuple_element_t<Order, orders>>;
 
-  template <std::size_t... O>
-  static ::testing::Types<case_of<O>...> pick(std::index_sequence<O...>);
+  template <class... Alone, std::size_t... O>
+  static ::testing::Types<case_of<O>..., contract_case<Alone, no_value, thrust_less>...>
+    pick(std::index_sequence<O...>);
 
-  using cases = decltype(pick(std::make_index_sequence<std::tuple_size_v<orders>>{}));
+  template <class... Alone>
+  using cases_and = decltype(pick<Alone...>(std::make_index_sequence<std::tuple_size_v<orders>>{}));
 };
 
-using one_byte_keys     = key_class<0, std::uint8_t, std::int8_t, bool>;
-using two_byte_keys     = key_class<1, std::uint16_t, __half, std::int16_t, __nv_bfloat16, level>;
-using four_byte_keys    = key_class<2, std::uint32_t, std::int32_t, float>;
-using eight_byte_keys   = key_class<3, std::uint64_t, double, std::int64_t>;
-using sixteen_byte_keys = key_class<4, unsigned __int128, __int128>;
-using record_keys       = key_class<5, three_words, cache_line, rich_key>;
+using one_byte_cases = key_class<0, std::uint8_t, std::int8_t, bool>::cases_and<std::int8_t, bool>;
+using two_byte_cases = key_class<1, std::uint16_t, __half, std::int16_t, __nv_bfloat16, level>::
+  cases_and<std::uint16_t, __half, std::int16_t, __nv_bfloat16>;
+using four_byte_cases    = key_class<2, std::uint32_t, std::int32_t, float>::cases_and<std::int32_t, float>;
+using eight_byte_cases   = key_class<3, std::uint64_t, double, std::int64_t>::cases_and<std::uint64_t, double>;
+using sixteen_byte_cases = key_class<4, unsigned __int128, __int128>::cases_and<unsigned __int128>;
+using record_cases       = key_class<5, three_words, cache_line, rich_key>::cases_and<cache_line, rich_key>;
 
 /// Sizes at which a kernel with tiles of `tile` elements changes its behaviour.
 inline std::vector<std::size_t> tile_edges(std::size_t tile)
@@ -95,7 +99,7 @@ inline std::vector<std::size_t> tile_edges(std::size_t tile)
 template <class Key, class Value>
 std::vector<std::size_t> sizes()
 {
-  std::vector<std::size_t> all = {0, 1, 2, 3, 5, 17, 100, 1000, 10007, 30011};
+  std::vector<std::size_t> all = {0, 1, 2, 3, 5, 17, 100, 1000, 10007, 30011, 120'011};
   for (std::size_t edge = 32; edge <= 4096; edge *= 2)
   {
     all.insert(all.end(), {edge - 1, edge, edge + 1});
@@ -119,6 +123,13 @@ std::vector<std::size_t> sizes()
       {
         auto const whole = radix::sort_shape_for(key_bytes, moved_bytes, c);
         add(whole.threads, whole.items);
+      }
+      auto const large =
+        static_cast<std::size_t>(radix::sort_tile_for(key_bytes, moved_bytes, radix::sort_class::large));
+      for (unsigned const blocks : radix::cluster_sizes)
+      {
+        std::size_t const most = radix::most_in_cluster(large, blocks);
+        all.insert(all.end(), {most - 1, most, most + 1});
       }
     }
   }
@@ -209,11 +220,15 @@ TYPED_TEST_P(contract, EverySize)
 
 TYPED_TEST_P(contract, EveryDistribution)
 {
-  std::size_t const n = 40009;
-  device_range<typename TestFixture::key, typename TestFixture::value> room(n);
+  // A radix sort of the first is that of a cluster.
+  constexpr std::size_t several[] = {40'009, 140'009};
+  device_range<typename TestFixture::key, typename TestFixture::value> room(several[1]);
   for (std::size_t i = 0; i < std::size(all_distributions); i += step())
   {
-    this->check(room, all_distributions[i], n, 1);
+    for (std::size_t const n : several)
+    {
+      this->check(room, all_distributions[i], n, 1);
+    }
   }
 }
 
