@@ -13,10 +13,7 @@ job=${1:-test}
 [ $# -eq 0 ] || shift
 
 has_gpu || die "ci/gpu.sh needs an NVIDIA GPU, and this machine shows none"
-for nvcc in "${CUDACXX:-}" "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc; do
-  if [ -n "$nvcc" ] && [ -x "$nvcc" ]; then use_nvcc "$nvcc"; break; fi
-done
-[ -n "${CUDACXX:-}" ] || die "no nvcc in PATH or /usr/local/cuda/bin"
+find_nvcc || die "no nvcc of CUDA 13 or newer in CUDACXX, PATH or /usr/local/cuda/bin"
 build=$(realpath -m "${GPUSORT_BUILD_DIR:-build/ci-gpu}")
 export GPUSORT_REQUIRE_GPU=1
 

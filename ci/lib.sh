@@ -59,9 +59,11 @@ need_venv() {
 
 # A C++ compiler, CMake 3.25 and ninja.
 need_build_tools() {
-  local packages=(ninja-build cmake)
+  local packages=()
+  if ! command -v ninja >/dev/null; then packages+=(ninja-build); fi
+  if ! command -v cmake >/dev/null; then packages+=(cmake); fi
   if ! command -v "${CXX:-c++}" >/dev/null; then packages+=(g++); fi
-  need_packages "${packages[@]}"
+  [ ${#packages[@]} -eq 0 ] || need_packages "${packages[@]}"
   if ! version_at_least "$(cmake --version | sed -n '1s/[^0-9]*//p')" 3.25; then
     need_venv
     say "this CMake is older than 3.25: installing one with pip"
@@ -78,8 +80,8 @@ use_nvcc() {
   PATH=$(dirname "$1"):$PATH
 }
 
-# nvcc 13 or newer: the one installed, or NVIDIA's Python wheels.
-need_cuda() {
+# Uses an nvcc 13 or newer that is installed; fails if there is none.
+find_nvcc() {
   local nvcc
   for nvcc in "${CUDACXX:-}" "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc; do
     if [ -n "$nvcc" ] && [ -x "$nvcc" ] && version_at_least "$(nvcc_version "$nvcc")" 13.0; then
@@ -87,6 +89,12 @@ need_cuda() {
       return
     fi
   done
+  return 1
+}
+
+# nvcc 13 or newer: the one installed, or NVIDIA's Python wheels.
+need_cuda() {
+  if find_nvcc; then return; fi
   need_venv
   say "no CUDA toolkit 13 here: installing NVIDIA's Python wheels"
   "$venv/bin/pip" install -q 'cuda-toolkit[nvcc,cudart,cccl,nvtx]==13.0.*' \

@@ -69,7 +69,12 @@ struct no_backend
 /// __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp);
 /// ```
 /// which orders the elements `[first, last)` by `comp(key_of(a), key_of(b))`. With values the elements are pairs, seen
-/// through a zip_iterator; `policy` is where scratch memory comes from.
+/// through a zip_iterator; `policy` is where scratch memory comes from. If it also has
+/// ```
+/// template <class Element, class Key, class Compare>
+/// static std::size_t scratch_bytes(std::size_t n);
+/// ```
+/// then that is what `workspace_bytes` says for a policy that brings its own memory.
 template <class Algorithm>
 struct sequential_backend : detail::no_backend
 {};
@@ -123,7 +128,8 @@ struct merge_sort_t : algorithm<merge_sort_t>
   static constexpr bool supports = true;
 };
 
-/// Least-significant-digit radix sort. Stable; O(n x bytes of a key, or of the fields that it is ordered by).
+/// Radix sort: by the least significant digit first, or, on the GPU where a look at the keys shows that it pays, by the most
+/// significant bits first and then inside blocks. Stable; O(n x bytes of a key, or of the fields that it is ordered by).
 /// Source: Satish, Harris and Garland, section III.
 struct radix_sort_t : algorithm<radix_sort_t>
 {

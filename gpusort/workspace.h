@@ -5,11 +5,13 @@
 #include <gpusort/dispatch/call.h>
 #include <gpusort/runtime/check.h>
 #include <gpusort/runtime/layout.h>
+#include <gpusort/runtime/sequential.h>
 
 #include <thrust/detail/execution_policy.h>
 
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 namespace gpusort
 {
@@ -55,6 +57,29 @@ private:
 namespace dispatch
 {
 
+/// Bytes that a sequential sort takes from a policy that brings its own memory; none if its back end does not say.
+template <class Algorithm, class Element, class Key, class Compare, class = void>
+struct sequential_scratch
+{
+  static std::size_t bytes(std::size_t)
+  {
+    return 0;
+  }
+};
+template <class Algorithm, class Element, class Key, class Compare>
+struct sequential_scratch<
+  Algorithm,
+  Element,
+  Key,
+  Compare,
+  std::void_t<decltype(sequential_backend<Algorithm>::template scratch_bytes<Element, Key, Compare>(std::size_t{}))>>
+{
+  static std::size_t bytes(std::size_t n)
+  {
+    return sequential_backend<Algorithm>::template scratch_bytes<Element, Key, Compare>(n);
+  }
+};
+
 template <class Algorithm, class Policy, class KeyIterator, class ValueIterator, class Compare>
 std::size_t workspace_bytes(KeyIterator first, KeyIterator last)
 {
@@ -73,6 +98,13 @@ std::size_t workspace_bytes(KeyIterator first, KeyIterator last)
                      static_cast<std::size_t>(n));
   }
 #endif
+  if constexpr (system_of_v<Policy> == system::sequential && has_own_memory_v<Policy>)
+  {
+    using element = runtime::element_t<decltype(elements_from(first, std::declval<ValueIterator>()))>;
+    return n < 2 ? 0
+                 : sequential_scratch<Algorithm, element, value_of_t<KeyIterator>, Compare>::bytes(
+                     static_cast<std::size_t>(n));
+  }
   (void) n;
   return 0;
 }
@@ -96,7 +128,7 @@ Algorithm algorithm_of(algorithm<Algorithm> const&);
 
 /// Bytes of scratch memory that `gpusort::sort(policy, first, last, comp)` and `stable_sort` take from the policy's
 /// allocator. `policy` is a policy, a tag or a tag around a policy, as in the call. With a workspace of that size the
-/// call allocates nothing. All other systems take theirs elsewhere: 0.
+/// call allocates nothing. A sequential policy without an allocator takes memory from the heap, other systems elsewhere: 0.
 /// Complexity: O(1); no memory is read. Throws: std::runtime_error if last < first.
 template <class Policy, class I, class Compare = dispatch::default_compare_t<I>>
 std::size_t workspace_bytes(Policy const& policy, I first, I last, Compare = Compare{})

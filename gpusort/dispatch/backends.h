@@ -11,6 +11,8 @@
 #include <gpusort/radix/fields.h>
 #include <gpusort/radix/sequential.h>
 #include <gpusort/radix/tuning.h>
+#include <gpusort/runtime/layout.h>
+#include <gpusort/runtime/temporary.h>
 
 #include <nv/target>
 
@@ -26,9 +28,31 @@
 namespace gpusort
 {
 
+namespace dispatch
+{
+
+/// Bytes for pieces of memory that a policy hands out one after the other.
+template <class... Bytes>
+std::size_t bytes_of_pieces(Bytes... bytes)
+{
+  runtime::layout pieces;
+  (pieces.add(bytes, 1), ...);
+  return pieces.bytes();
+}
+
+} // namespace dispatch
+
+// Each says as well how much it takes from a policy that brings its own memory.
+
 template <>
 struct sequential_backend<quicksort_t>
 {
+  template <class Element, class Key, class Compare>
+  static std::size_t scratch_bytes(std::size_t)
+  {
+    return 0;
+  }
+
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
@@ -39,6 +63,12 @@ struct sequential_backend<quicksort_t>
 template <>
 struct sequential_backend<hybrid_sort_t>
 {
+  template <class Element, class Key, class Compare>
+  static std::size_t scratch_bytes(std::size_t n)
+  {
+    return dispatch::bytes_of_pieces(runtime::temporary_bytes<Element>(n), runtime::temporary_bytes<unsigned char>(n));
+  }
+
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
@@ -49,6 +79,12 @@ struct sequential_backend<hybrid_sort_t>
 template <>
 struct sequential_backend<merge_sort_t>
 {
+  template <class Element, class Key, class Compare>
+  static std::size_t scratch_bytes(std::size_t n)
+  {
+    return dispatch::bytes_of_pieces(runtime::temporary_bytes<Element>(n));
+  }
+
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
@@ -59,6 +95,14 @@ struct sequential_backend<merge_sort_t>
 template <>
 struct sequential_backend<radix_sort_t>
 {
+  template <class Element, class Key, class Compare>
+  static std::size_t scratch_bytes(std::size_t n)
+  {
+    return dispatch::bytes_of_pieces(
+      runtime::temporary_bytes<std::ptrdiff_t>(std::size_t{radix::digits_v<Key, Compare>} * radix::radix_size),
+      runtime::temporary_bytes<Element>(n));
+  }
+
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
@@ -71,6 +115,12 @@ struct sequential_backend<radix_sort_t>
 template <>
 struct sequential_backend<automatic_t>
 {
+  template <class Element, class Key, class Compare>
+  static std::size_t scratch_bytes(std::size_t n)
+  {
+    return sequential_backend<merge_sort_t>::scratch_bytes<Element, Key, Compare>(n);
+  }
+
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {

@@ -103,6 +103,22 @@ struct key_of_pair
   }
 };
 
+/// What a sequential sort orders: keys, or pairs of key and value.
+template <class KeyIterator, class ValueIterator>
+__host__ __device__ auto elements_from(KeyIterator keys, ValueIterator values)
+{
+  auto const first = thrust::try_unwrap_contiguous_iterator(keys);
+  if constexpr (has_values_v<ValueIterator>)
+  {
+    return thrust::make_zip_iterator(thrust::make_tuple(first, thrust::try_unwrap_contiguous_iterator(values)));
+  }
+  else
+  {
+    (void) values;
+    return first;
+  }
+}
+
 _CCCL_EXEC_CHECK_DISABLE
 template <class Algorithm, class Policy, class KeyIterator, class ValueIterator, class Compare>
 __host__ __device__ void
@@ -114,16 +130,14 @@ sort_sequentially(Policy& policy, KeyIterator keys, std::ptrdiff_t n, ValueItera
     "under a CUDA policy.");
   using backend = sequential_backend<Algorithm>;
 
-  auto const keys_first = thrust::try_unwrap_contiguous_iterator(keys);
+  auto const first = elements_from(keys, values);
   if constexpr (has_values_v<ValueIterator>)
   {
-    auto const first =
-      thrust::make_zip_iterator(thrust::make_tuple(keys_first, thrust::try_unwrap_contiguous_iterator(values)));
     backend::sort(policy, first, first + n, key_of_pair{}, comp);
   }
   else
   {
-    backend::sort(policy, keys_first, keys_first + n, whole_element{}, comp);
+    backend::sort(policy, first, first + n, whole_element{}, comp);
   }
 }
 

@@ -1,6 +1,8 @@
 // The oracle: the C++ library's stable sort, also for elements that are only seen through proxies.
 #pragma once
 
+#include <gpusort/runtime/sequential.h>
+
 #include <cuda/std/detail/__config>
 #include <cuda/std/iterator>
 
@@ -23,7 +25,7 @@ template <class Iterator, class KeyOf, class Compare>
 void stable_host_sort(Iterator first, Iterator last, KeyOf key_of, Compare comp)
 {
   using value  = typename ::cuda::std::iterator_traits<Iterator>::value_type;
-  auto compare = [&](auto const& a, auto const& b) { return static_cast<bool>(comp(key_of(a), key_of(b))); };
+  auto compare = [&](auto const& a, auto const& b) { return runtime::compare_keys(comp, key_of(a), key_of(b)); };
   if constexpr (std::is_same_v<typename ::cuda::std::iterator_traits<Iterator>::reference, value&>)
   {
     std::stable_sort(first, last, compare);

@@ -26,6 +26,10 @@ enum class key_kind
   floating_point
 };
 
+// A compiler that is asked to be pedantic is told that these are meant.
+__extension__ typedef __int128 int128;
+__extension__ typedef unsigned __int128 uint128;
+
 template <class Key>
 __host__ __device__ constexpr key_kind kind_of()
 {
@@ -38,11 +42,11 @@ __host__ __device__ constexpr key_kind kind_of()
   {
     return key_kind::floating_point;
   }
-  else if constexpr (std::is_same_v<Key, __int128>)
+  else if constexpr (std::is_same_v<Key, int128>)
   {
     return key_kind::signed_integer;
   }
-  else if constexpr (std::is_same_v<Key, unsigned __int128>)
+  else if constexpr (std::is_same_v<Key, uint128>)
   {
     return key_kind::unsigned_integer;
   }
@@ -140,7 +144,7 @@ template <> struct unsigned_of_size<1>  { using type = std::uint8_t; };
 template <> struct unsigned_of_size<2>  { using type = std::uint16_t; };
 template <> struct unsigned_of_size<4>  { using type = std::uint32_t; };
 template <> struct unsigned_of_size<8>  { using type = std::uint64_t; };
-template <> struct unsigned_of_size<16> { using type = unsigned __int128; };
+template <> struct unsigned_of_size<16> { using type = uint128; };
 // clang-format on
 
 /// The unsigned integer that holds the bits of a Key.

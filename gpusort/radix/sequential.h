@@ -17,12 +17,14 @@
 namespace gpusort::radix
 {
 
+/// How many digits a key has under an order.
+template <class Key, class Compare>
+inline constexpr int digits_v = (image_of<Key, Compare>::bits + digit_bits - 1) / digit_bits;
+
 /// The digits of elements' keys, the least significant being the 0-th.
 template <class Key, class KeyOf, class Compare>
 struct element_digit
 {
-  static constexpr int digits = (image_of<Key, Compare>::bits + digit_bits - 1) / digit_bits;
-
   KeyOf key_of;
   Compare comp;
 
@@ -103,7 +105,7 @@ __host__ __device__ void sequential_sort(Policy& policy, Iterator first, Iterato
   using element        = runtime::element_t<Iterator>;
   using key            = std::decay_t<decltype(key_of(std::declval<element const&>()))>;
   using digit          = element_digit<key, KeyOf, Compare>;
-  constexpr int digits = digit::digits;
+  constexpr int digits = digits_v<key, Compare>;
 
   std::ptrdiff_t const n = last - first;
   if (n < 2)

@@ -5,6 +5,8 @@
 #include <cuda/std/iterator>
 #include <cuda/std/utility>
 
+#include <type_traits>
+
 namespace gpusort::runtime
 {
 
@@ -12,6 +14,22 @@ namespace gpusort::runtime
 /// copy of that is no copy of the element.
 template <class Iterator>
 using element_t = typename ::cuda::std::iterator_traits<Iterator>::value_type;
+
+/// comp(a, b). A comparator whose parameters are references to keys that it might change, and which Thrust accepts, gets
+/// them: it is asked about elements of a range or about copies of them, which are not const.
+_CCCL_EXEC_CHECK_DISABLE
+template <class Compare, class A, class B>
+__host__ __device__ bool compare_keys(Compare& comp, A const& a, B const& b)
+{
+  if constexpr (std::is_invocable_v<Compare&, A&, B&> && !std::is_invocable_v<Compare&, A const&, B const&>)
+  {
+    return static_cast<bool>(comp(const_cast<A&>(a), const_cast<B&>(b)));
+  }
+  else
+  {
+    return static_cast<bool>(comp(a, b));
+  }
+}
 
 /// Whether element a goes before element b: `comp` asked about their keys. Handed on by reference, because the
 /// comparator may change as it is called.
@@ -26,7 +44,7 @@ struct element_order
   template <class A, class B>
   __host__ __device__ bool operator()(A const& a, B const& b)
   {
-    return static_cast<bool>(comp(key_of(a), key_of(b)));
+    return compare_keys(comp, key_of(a), key_of(b));
   }
 };
 

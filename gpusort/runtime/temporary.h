@@ -18,6 +18,13 @@
 namespace gpusort::runtime
 {
 
+/// Bytes that n objects of type T take. An allocator of bytes promises no alignment.
+template <class T>
+__host__ __device__ constexpr std::size_t temporary_bytes(std::size_t n)
+{
+  return n * sizeof(T) + (alignof(T) - 1);
+}
+
 /// `n` objects of type T that live as long as this object. `UseOwnMemory` says that the policy brings its own memory.
 /// Memory: on the host the policy's or `operator new`; in device code the device heap, whatever the policy, because
 ///   Thrust's allocator-carrying policies have no device form either.
@@ -87,12 +94,11 @@ private:
     {
       return;
     }
-    // An allocator of bytes promises no alignment.
-    constexpr std::size_t alignment = alignof(T);
-    bytes_                          = room.n * static_cast<std::ptrdiff_t>(sizeof(T)) + (alignment - 1);
+    bytes_ = static_cast<std::ptrdiff_t>(temporary_bytes<T>(static_cast<std::size_t>(room.n)));
     allocate();
-    auto const address = reinterpret_cast<std::uintptr_t>(memory_);
-    data_              = reinterpret_cast<T*>((address + (alignment - 1)) / alignment * alignment);
+    constexpr std::size_t alignment = alignof(T);
+    auto const address              = reinterpret_cast<std::uintptr_t>(memory_);
+    data_                           = reinterpret_cast<T*>((address + (alignment - 1)) / alignment * alignment);
   }
 
   _CCCL_EXEC_CHECK_DISABLE

@@ -573,6 +573,85 @@ TEST(HostContract, WorkspaceBytesAreForTheDevice)
   EXPECT_EQ(gpusort::workspace_bytes_by_key(gpusort::radix_sort, keys.begin(), keys.end(), values.begin()), 0u);
 }
 
+/// Sorts keys, and keys with values, with a workspace of as many bytes as workspace_bytes says, and with none.
+template <class Tag>
+void check_workspace_of(Tag tag)
+{
+  for (std::size_t const n : {2u, 3u, 100u, 5000u})
+  {
+    SCOPED_TRACE(n);
+    std::vector<long> const input = [&] {
+      std::vector<long> made(n);
+      for (std::size_t i = 0; i < n; ++i)
+      {
+        made[i] = static_cast<long>(i * 7919 % n) - 100;
+      }
+      return made;
+    }();
+    std::vector<long> keys = input;
+    std::vector<char> values(n);
+    std::vector<char> memory(n * 100 + 100'000);
+
+    workspace nothing{nullptr, 0};
+    auto const without      = tag(thrust::host(nothing));
+    std::size_t const bytes = gpusort::workspace_bytes(without, keys.begin(), keys.end());
+    if (bytes > 0)
+    {
+      EXPECT_THROW(gpusort::sort(without, keys.begin(), keys.end()), std::bad_alloc);
+      EXPECT_EQ(keys, input);
+    }
+    workspace enough{memory.data(), bytes};
+    gpusort::sort(tag(thrust::host(enough)), keys.begin(), keys.end());
+    EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+
+    keys = input;
+    std::size_t const more =
+      gpusort::workspace_bytes_by_key(without, keys.begin(), keys.end(), values.begin(), thrust::greater<long>());
+    EXPECT_LE(more, memory.size());
+    workspace enough_for_pairs{memory.data(), more};
+    gpusort::sort_by_key(
+      tag(thrust::host(enough_for_pairs)), keys.begin(), keys.end(), values.begin(), thrust::greater<long>());
+    EXPECT_TRUE(std::is_sorted(keys.rbegin(), keys.rend()));
+  }
+}
+
+TEST(HostContract, WorkspaceBytesOfAHostPolicyWithAnAllocator)
+{
+  check_workspace_of(gpusort::automatic);
+  check_workspace_of(gpusort::merge_sort);
+  check_workspace_of(gpusort::hybrid_sort);
+  check_workspace_of(gpusort::radix_sort);
+  check_workspace_of(gpusort::quicksort);
+}
+
+/// Thrust accepts it on the host.
+struct takes_references
+{
+  bool operator()(int& a, int& b)
+  {
+    return a > b;
+  }
+};
+
+TEST(HostContract, ComparatorsThatTakeReferences)
+{
+  std::vector<int> const input = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9,
+                                  3, 2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8, 3, 2};
+  auto const check             = [&](auto policy) {
+    std::vector<int> keys = input, values = input;
+    gpusort::sort(policy, keys.begin(), keys.end(), takes_references{});
+    EXPECT_TRUE(std::is_sorted(keys.rbegin(), keys.rend()));
+    keys = input;
+    gpusort::sort_by_key(policy, keys.begin(), keys.end(), values.begin(), takes_references{});
+    EXPECT_TRUE(std::is_sorted(keys.rbegin(), keys.rend()));
+    EXPECT_EQ(values, keys);
+  };
+  check(thrust::host);
+  check(gpusort::merge_sort(thrust::seq));
+  check(gpusort::hybrid_sort(thrust::seq));
+  check(gpusort::quicksort(thrust::seq));
+}
+
 TEST(Workspace, HandsOutItsMemoryAndTakesItBack)
 {
   alignas(256) static char memory[1024];

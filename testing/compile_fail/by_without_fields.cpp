@@ -1,0 +1,4 @@
+// expect: gpusort::by needs at least one field
+#include <gpusort/order.h>
+
+auto const order = gpusort::by();
