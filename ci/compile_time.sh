@@ -22,9 +22,9 @@ void call(thrust::device_vector<unsigned>& v) { LIBRARY::sort(v.begin(), v.end()
 #endif
 END
 
-# compile LIBRARY OPTION...: seconds of processor time
+# compile LIBRARY OPTION...: seconds of processor time, the user's and the system's
 compile() {
-  local library=$1 TIMEFORMAT=%U
+  local library=$1 TIMEFORMAT='%U %S'
   shift
   { time "$CUDACXX" -std=c++17 -arch=sm_90 -I . "-DHEADER=<$library/sort.h>" "-DLIBRARY=$library" "$@" \
       -c "$scratch/call.cu" -o "$scratch/call.o" >"$scratch/log" 2>&1; } 2>&1 || { cat "$scratch/log" >&2; exit 1; }
@@ -36,7 +36,9 @@ compare() {
   shift 2
   rm -f "$scratch/gpusort" "$scratch/thrust"
   for _ in 1 2 3 4 5; do
-    for library in gpusort thrust; do compile "$library" "$@" >>"$scratch/$library"; done
+    for library in gpusort thrust; do
+      compile "$library" "$@" | awk '{ print $1 + $2 }' >>"$scratch/$library"
+    done
   done
   awk -v name="$name" -v ours="$(sort -n "$scratch/gpusort" | head -n 1)" \
       -v theirs="$(sort -n "$scratch/thrust" | head -n 1)" -v limit="$limit" 'BEGIN {

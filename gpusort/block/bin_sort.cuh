@@ -82,11 +82,19 @@ public:
     }
   };
 
+  struct pass_storage
+  {
+    place order[2][tile]; // where each element comes from, before a pass and after it, by turns
+    typename digit_rank::counts counts;
+  };
+
   struct digit_storage
   {
-    alignas(16) char room[room_bytes * tile]; // keys, then values
-    place order[tile]; // where each element comes from
-    typename digit_rank::counts counts;
+    union
+    {
+      pass_storage pass;
+      alignas(16) char room[with_values ? sizeof(Value) * tile : 1]; // in the end, values
+    };
     typename digit_rank::shared_totals totals;
     span_storage<Bits, Threads> span;
 
@@ -150,10 +158,10 @@ public:
     {
       if (keys_in != keys_out)
       {
-        copy(n, keys_in, keys_out);
+        copy_slowly<Threads>(n, keys_in, keys_out);
         if constexpr (with_values)
         {
-          copy(n, values_in, values_out);
+          copy_slowly<Threads>(n, values_in, values_out);
         }
       }
       return true;
@@ -196,38 +204,44 @@ public:
     Value const* values_in,
     Value* values_out)
   {
-    Bits const* const staged = shared.template as<Bits>();
-    digit_rank ranking(shared.counts, n);
-    stage(shared, n, keys_in);
-
-    place from[Items];
+    digit_rank ranking(shared.pass.counts, n);
     Bits least    = static_cast<Bits>(~Bits{0});
     Bits greatest = 0;
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
+    for (int i = 0; i < ranking.rows(); ++i)
     {
-      from[i] = static_cast<place>(ranking.element(i));
       if (ranking.holds(i))
       {
-        Bits const rank = order.rank_of(keys_in[from[i]]);
+        Bits const rank = order.rank_of(keys_in[ranking.element(i)]);
         least           = rank < least ? rank : least;
         greatest        = greatest < rank ? rank : greatest;
-
-        shared.order[from[i]] = from[i]; // what is left, if no digit has to be looked at
       }
     }
     span_of_block(shared.span, least, greatest);
     int const width = bit_width(static_cast<Bits>(greatest - least));
+
+    // Keys stay where they are, and in the cache, until their order is known. Loops are short rather than fast: this is code
+    // for few inputs, and every kernel that sorts in blocks has it.
+    place const* before   = nullptr;
+    auto const element_at = [&](int i) {
+      int const at = ranking.element(i);
+      return before == nullptr ? at : static_cast<int>(before[at]);
+    };
+    place* after = shared.pass.order[0];
+#pragma unroll 1
     for (int low = 0; low < width; low += digit_bits)
     {
-      std::uint32_t ranks[Items];
-      shared.counts.clear();
+      auto const digit_of = [&](int i, int element) {
+        return ranking.holds(i)
+               ? static_cast<unsigned>(static_cast<Bits>(order.rank_of(keys_in[element]) - least) >> low) & (digits - 1)
+               : digits - 1u;
+      };
+      shared.pass.counts.clear();
       __syncthreads();
-      ranking.count(
-        [&](int i) {
-          return static_cast<unsigned>(static_cast<Bits>(order.rank_of(staged[from[i]]) - least) >> low) & (digits - 1);
-        },
-        ranks);
+#pragma unroll 1
+      for (int i = 0; i < ranking.rows(); ++i)
+      {
+        ranking.count_one(digit_of(i, element_at(i)));
+      }
       __syncthreads();
       std::uint32_t const total = threadIdx.x < digits ? ranking.total() : 0;
       std::uint32_t const start = ranking.starts(shared.totals, total);
@@ -236,13 +250,17 @@ public:
         ranking.spread(start);
       }
       __syncthreads();
-      ranking.finish(ranks);
+#pragma unroll 1
+      for (int i = 0; i < ranking.rows(); ++i)
+      {
+        int const element                              = element_at(i);
+        after[ranking.take_rank(digit_of(i, element))] = static_cast<place>(element);
+      }
       __syncthreads();
-      ranking.put(from, ranks, shared.order);
-      __syncthreads();
-      ranking.load(shared.order, from);
+      before = after;
+      after  = shared.pass.order[before == shared.pass.order[0] ? 1 : 0];
     }
-    __syncthreads();
+    place from[Items];
     Bits keys[Items];
 #pragma unroll
     for (int i = 0; i < Items; ++i)
@@ -250,10 +268,11 @@ public:
       int const at = place_of(i);
       if (at < n)
       {
-        from[i] = shared.order[at];
-        keys[i] = staged[from[i]];
+        from[i] = before == nullptr ? static_cast<place>(at) : before[at];
+        keys[i] = keys_in[from[i]];
       }
     }
+    __syncthreads();
     write(shared, n, from, keys, keys_out, values_in, values_out);
   }
 
@@ -263,16 +282,10 @@ private:
     return i * Threads + static_cast<int>(threadIdx.x);
   }
 
-  template <class T>
-  __device__ static void copy(int n, T const* from, T* to)
-  {
-    move_tile<Threads, Items>(n, [&](int at) { return from[at]; }, to);
-  }
-
   template <class Storage, class T>
   __device__ static void stage(Storage& shared, int n, T const* from)
   {
-    copy(n, from, shared.template as<T>());
+    move_tile<Threads, Items>(n, [&](int at) { return from[at]; }, shared.template as<T>());
   }
 
   /// Keys and, if tokens have them, places of the sorted elements. Returns false if tokens cannot tell the order.
@@ -496,6 +509,7 @@ private:
   __device__ static void sort_windows(Token* tokens, int offset, int n)
   {
     constexpr int per_vector = 16 / static_cast<int>(sizeof(Token));
+#pragma unroll 1
     for (int begin = offset + static_cast<int>(threadIdx.x) * window; begin < n; begin += Threads * window)
     {
       union
@@ -538,10 +552,12 @@ private:
   template <class Token>
   __device__ static void insert(Token* tokens, int count)
   {
+#pragma unroll 1
     for (int i = 1; i < count; ++i)
     {
       Token const moved = tokens[i];
       int to            = i;
+#pragma unroll 1
       for (; to > 0 && moved < tokens[to - 1]; --to)
       {
         tokens[to] = tokens[to - 1];

@@ -72,25 +72,15 @@ public:
   template <class BucketOf>
   __device__ void count(BucketOf bucket_of, std::uint32_t (&ranks)[Items])
   {
-    std::uint32_t* const counts = counts_.of[warp_];
     if constexpr (Ordered)
     {
-      std::uint32_t const lower_lane = (std::uint32_t{1} << lane_) - 1;
 #pragma unroll
       for (int i = 0; i < Items; ++i)
       {
         if (Full || i < rows_)
         {
-          unsigned const bucket     = Full || element(i) < size_ ? bucket_of(i) : Buckets - 1u;
-          std::uint32_t const alike = lanes_alike(bucket);
-          std::uint32_t const rank  = counts[bucket] + __popc(alike & lower_lane);
-          ranks[i]                  = bucket << rank_bits | rank;
-          __syncwarp();
-          if ((alike >> lane_) == 1u) // the highest of the lanes alike
-          {
-            counts[bucket] = rank + 1;
-          }
-          __syncwarp();
+          unsigned const bucket = Full || element(i) < size_ ? bucket_of(i) : Buckets - 1u;
+          ranks[i]              = bucket << rank_bits | take_rank(bucket);
         }
       }
     }
@@ -100,9 +90,38 @@ public:
       for (int i = 0; i < Items; ++i)
       {
         unsigned const bucket = bucket_of(i);
-        ranks[i]              = bucket << rank_bits | atomicAdd(&counts[bucket], 1u);
+        ranks[i]              = bucket << rank_bits | atomicAdd(&counts_.of[warp_][bucket], 1u);
       }
     }
+  }
+
+  /// The rank of a lane's element of `bucket` among those of the warp whose ranks were taken before, or in lower lanes;
+  /// after `spread`, in the tile. Called by all lanes of a warp.
+  __device__ std::uint32_t take_rank(unsigned bucket)
+  {
+    std::uint32_t* const counts    = counts_.of[warp_];
+    std::uint32_t const lower_lane = (std::uint32_t{1} << lane_) - 1;
+    std::uint32_t const alike      = lanes_alike(bucket);
+    std::uint32_t const rank       = counts[bucket] + __popc(alike & lower_lane);
+    __syncwarp();
+    if ((alike >> lane_) == 1u) // the highest of the lanes alike
+    {
+      counts[bucket] = rank + 1;
+    }
+    __syncwarp();
+    return rank;
+  }
+
+  /// Elements of a thread in use.
+  __device__ int rows() const
+  {
+    return rows_;
+  }
+
+  /// Counts a lane's element of `bucket` in place of `count`: no rank is known then until take_rank is called after `spread`.
+  __device__ void count_one(unsigned bucket)
+  {
+    atomicAdd(&counts_.of[warp_][bucket], 1u);
   }
 
   /// The tile's count of the calling thread's bucket. Called by the first Buckets threads.

@@ -47,4 +47,15 @@ __device__ void move_tile(int size, From from, T* to)
   write_tile<Threads>(held, size, to);
 }
 
+/// to[i] = from[i] for i < n, without haste: for what happens seldom in kernels with much code.
+template <int Threads, class T>
+__device__ void copy_slowly(int n, T const* from, T* to)
+{
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += Threads)
+  {
+    to[i] = from[i];
+  }
+}
+
 } // namespace gpusort::block

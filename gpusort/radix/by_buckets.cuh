@@ -59,7 +59,8 @@ using split_of_cluster =
                 IsFloat,
                 Value,
                 sort_shape_for(sizeof(Bits), value_bytes_v<Value>, sort_class::large).threads,
-                sort_shape_for(sizeof(Bits), value_bytes_v<Value>, sort_class::large).items>;
+                cluster_items,
+                sort_tile_for(sizeof(Bits), value_bytes_v<Value>, sort_class::large)>;
 
 /// The shared memory that it takes, one way or the other. Those that sort all buckets leave to others what bins do not sort.
 template <class Bits, bool IsFloat, class Value, sort_class Class>
@@ -83,11 +84,12 @@ struct look_storage
   bool goes_on;
 };
 
-/// The sum of the threads' values, and of those of the warps before. Called by all threads of a look.
+/// The sum of the warps' values, and of those of the warps before. Called by all threads of a look.
 template <class Bits>
 __device__ std::uint64_t
 sum_of_block(look_storage<Bits>& shared, std::uint64_t sum_of_warp, std::uint64_t* before_warp = nullptr)
 {
+  static_assert(look_storage<Bits>::warps == 32);
   int const warp = static_cast<int>(threadIdx.x) / 32;
   __syncthreads();
   if (threadIdx.x % 32 == 0)
@@ -95,17 +97,12 @@ sum_of_block(look_storage<Bits>& shared, std::uint64_t sum_of_warp, std::uint64_
     shared.sums[warp] = sum_of_warp;
   }
   __syncthreads();
-  std::uint64_t sum = 0;
-#pragma unroll
-  for (int w = 0; w < look_storage<Bits>::warps; ++w)
+  std::uint64_t const inclusive = block::inclusive_sum_of_warp(shared.sums[threadIdx.x % 32]);
+  if (before_warp != nullptr)
   {
-    if (w == warp && before_warp != nullptr)
-    {
-      *before_warp = sum;
-    }
-    sum += shared.sums[w];
+    *before_warp = __shfl_sync(block::all_lanes, inclusive, warp) - sum_of_warp;
   }
-  return sum;
+  return __shfl_sync(block::all_lanes, inclusive, 31);
 }
 
 /// Maps ranks to buckets by a sample, which is the same for every block. Returns false if the sample says that buckets

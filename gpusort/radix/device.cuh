@@ -164,11 +164,12 @@ struct device
     at.values[1]     = runtime::at_offset<carried>(base, plan.values);
     if (sorts_large)
     {
-      for (unsigned const cluster : cluster_sizes)
+      for (unsigned const cluster : cluster_for(n).blocks)
       {
-        if (n <= most_in_cluster(plan_type::tile_of(sort_class::large), cluster)
+        if (n <= most_in_cluster(cluster)
             && runtime::can_launch_cluster(sort_in_blocks<bits, is_float, carried, sort_class::large>,
-                                           shape_of_sort<bits, is_float, carried, sort_class::large>(cluster, cluster)))
+                                           shape_of_sort<bits, is_float, carried, sort_class::large>(cluster, cluster),
+                                           stream))
         {
           sort_blocks<is_float, sort_class::large>(stream, order, cluster, none, {}, n, 0, at, cluster);
           return;

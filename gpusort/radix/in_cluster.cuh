@@ -24,12 +24,11 @@ struct element_range
   std::uint64_t size;
 };
 
-/// Splits an input among the blocks of a cluster, each of `Threads` threads and up to `Threads` x `Items` elements.
-template <class Bits, bool IsFloat, class Value, int Threads, int Items>
+/// Splits an input among the blocks of a cluster. Each has `Threads` threads, takes up to `Threads` x `Items` elements of the
+/// input, and gets a share of up to `MostInShare`.
+template <class Bits, bool IsFloat, class Value, int Threads, int Items, int MostInShare>
 class cluster_split
 {
-  static constexpr int tile = Threads * Items;
-
   // A bin a thread, over the ranks of a sample of a key a thread. Blocks get neighbouring bins, with as many keys as evenly
   // as bins allow. More bins would be more even, but reading the counts of other blocks takes a microsecond for 16 KB.
   static constexpr int bins     = Threads;
@@ -74,8 +73,8 @@ public:
 
   /// Moves n keys and values of the first arrays to the second ones, split by value, and returns this block's share, still to
   /// be sorted; or sorts them in the first arrays, and shares are empty. Stable.
-  /// Called by all threads of a cluster of up to most_cluster_blocks blocks, a multiple of 8, with n <= tile x blocks; shared
-  /// memory may be used again after a barrier.
+  /// Called by all threads of a cluster of up to most_cluster_blocks blocks, a multiple of 8, with n <= Threads x Items x
+  /// blocks; shared memory may be used again after a barrier.
   __device__ static element_range
   split(shared_storage& shared, key_order<Bits, IsFloat> const& order, std::size_t n, buffers<Bits, Value> const& at)
   {
@@ -88,8 +87,8 @@ public:
 
     auto const stride = all / Threads; // at least 1
     Bits least        = at.keys[0][threadIdx.x * stride + threadIdx.x * 61 % stride];
-    Bits ranks[Items];
-    read_ranks(order, at.keys[0] + begin, size, ranks);
+    Bits keys[Items];
+    block::read_tile<Threads>(keys, size, [&](int place) { return at.keys[0][begin + place]; });
     bucket_tally const counts{shared.counts};
     if (threadIdx.x < bins / 2)
     {
@@ -104,20 +103,20 @@ public:
     {
       if (place_of(i) < size)
       {
-        counts.count(map(ranks[i]));
+        counts.count(map(order.rank_of(keys[i])));
       }
     }
     bool const shares = share_out(shared, all);
     if (!shares)
     {
-      read_ranks(order, at.keys[0] + begin, size, ranks);
-      span_of_cluster(shared, ranks, size, least, greatest);
+      span_of_cluster(shared, order, at.keys[0] + begin, size, least, greatest);
       runtime::sync_cluster(); // from here on nobody reads this block's edges
     }
 
     share_or_digit to{order, map, shares ? shared.block_of_bin : nullptr, least, 0};
     int const width = shares ? digit_bits : block::bit_width(static_cast<Bits>(greatest - least));
     bool is_at_home = true;
+#pragma unroll 1
     for (; to.low < width; to.low += digit_bits)
     {
       shared.moving.counts.clear();
@@ -140,10 +139,10 @@ public:
     }
     if (!is_at_home)
     {
-      copy(size, at.keys[1] + begin, at.keys[0] + begin);
+      block::copy_slowly<Threads>(size, at.keys[1] + begin, at.keys[0] + begin);
       if constexpr (partition::with_values)
       {
-        copy(size, at.values[1] + begin, at.values[0] + begin);
+        block::copy_slowly<Threads>(size, at.values[1] + begin, at.values[0] + begin);
       }
     }
     return {0, 0};
@@ -155,36 +154,22 @@ private:
     return i * Threads + static_cast<int>(threadIdx.x);
   }
 
-  __device__ static void
-  read_ranks(key_order<Bits, IsFloat> const& order, Bits const* keys, int size, Bits (&ranks)[Items])
-  {
-    block::read_tile<Threads>(ranks, size, [&](int place) { return keys[place]; });
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
-    {
-      ranks[i] = order.rank_of(ranks[i]);
-    }
-  }
-
-  template <class T>
-  __device__ static void copy(int size, T const* from, T* to)
-  {
-    block::move_tile<Threads, Items>(size, [&](int place) { return from[place]; }, to);
-  }
-
-  __device__ static void
-  span_of_cluster(shared_storage& shared, Bits const (&ranks)[Items], int size, Bits& least, Bits& greatest)
+  /// The least and the greatest rank of all keys, of which this block has `size`.
+  __device__ static void span_of_cluster(
+    shared_storage& shared,
+    key_order<Bits, IsFloat> const& order,
+    Bits const* keys,
+    int size,
+    Bits& least,
+    Bits& greatest)
   {
     least    = static_cast<Bits>(~Bits{0});
     greatest = 0;
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
+    for (int i = static_cast<int>(threadIdx.x); i < size; i += Threads)
     {
-      if (place_of(i) < size)
-      {
-        least    = ranks[i] < least ? ranks[i] : least;
-        greatest = greatest < ranks[i] ? ranks[i] : greatest;
-      }
+      Bits const rank = order.rank_of(keys[i]);
+      least           = rank < least ? rank : least;
+      greatest        = greatest < rank ? rank : greatest;
     }
     block::span_of_block(shared.span, least, greatest);
     if (threadIdx.x == 0)
@@ -208,6 +193,7 @@ private:
 
     // Keys in the thread's bin, and, in the upper half, those of the blocks before this one.
     std::uint64_t sum = 0;
+#pragma unroll 1
     for (unsigned first = 0; first < blocks; first += 8)
     {
       std::uint32_t words[8];
@@ -242,12 +228,14 @@ private:
     shared.block_of_bin[threadIdx.x] = static_cast<std::uint8_t>(share);
     __syncthreads();
     std::uint32_t next = threadIdx.x == 0 ? 0 : shared.block_of_bin[threadIdx.x - 1] + 1u; // share that has not begun
+#pragma unroll 1
     for (; next <= share; ++next)
     {
       note_begin(shared, next, begin);
     }
     if (threadIdx.x == Threads - 1)
     {
+#pragma unroll 1
       for (; next <= blocks; ++next)
       {
         note_begin(shared, next, begin + sum);
@@ -258,7 +246,7 @@ private:
     if (threadIdx.x < blocks)
     {
       unsigned const b  = threadIdx.x;
-      fits              = shared.begins[b + 1] - shared.begins[b] <= tile;
+      fits              = shared.begins[b + 1] - shared.begins[b] <= MostInShare;
       shared.outputs[b] = shared.begins[b] + (shared.befores[b + 1] - shared.befores[b]);
     }
     return __syncthreads_and(fits) != 0;
@@ -297,6 +285,7 @@ private:
       std::uint32_t size = 0, before = 0;
       if (bucket < radix_size)
       {
+#pragma unroll 8
         for (unsigned b = 0; b < blocks; ++b)
         {
           std::uint32_t const count = *runtime::in_block(&shared.published[bucket], b);

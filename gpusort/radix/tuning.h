@@ -74,14 +74,29 @@ __host__ __device__ constexpr int sort_blocks_per_sm(std::size_t key_bytes, std:
   return c == sort_class::bucket && !wide ? 2 : 1;
 }
 
-/// Blocks of a cluster that sorts a whole input, the most first; every device with clusters has those of 8.
-inline constexpr unsigned cluster_sizes[]     = {16, 8};
-inline constexpr unsigned most_cluster_blocks = cluster_sizes[0];
+inline constexpr unsigned most_cluster_blocks = 16;
 
-/// Elements that a cluster of blocks with such tiles can share out with room for unevenness: an eighth of a mean share.
-constexpr std::size_t most_in_cluster(std::size_t tile, unsigned blocks)
+/// Blocks of a cluster that sorts a whole input, the better choice first. Measured on an H200, uniform keys, in us with 8 and
+/// with 16: u32 2^13 14.4, 15.3; 2^14 15.4, 16.0; 2^15 17.8, 16.9; u64 2^13 15.1, 15.6; 2^14 17.1, 16.0; 2^15 21.9, 17.6.
+struct cluster_choice
 {
-  return tile * blocks * 8 / 9;
+  unsigned blocks[2];
+};
+
+constexpr cluster_choice cluster_for(std::size_t n)
+{
+  return n <= 9216 ? cluster_choice{{8, 16}} : cluster_choice{{16, 8}};
+}
+
+/// Elements of the input that a thread of a cluster takes. As many as in a bucket, also where a block sorts more: with 15 the
+/// kernel takes an eighth of a second longer to compile, and 2^16 keys are no faster.
+inline constexpr int cluster_items = sort_shape_for(4, 0, sort_class::bucket).items;
+
+/// Elements that a cluster can share out with room for unevenness, an eighth of a mean share, where a block sorts no more than
+/// it takes of the input.
+constexpr std::size_t most_in_cluster(unsigned blocks)
+{
+  return static_cast<std::size_t>(sort_tile_for(4, 0, sort_class::bucket)) * blocks * 8 / 9;
 }
 
 /// Whether keys of so many bytes are sorted by buckets: shorter ones have so few digits that nothing is gained.
@@ -173,7 +188,7 @@ inline constexpr int moved_at_once = 8; // elements a thread
 /// Keys that a thread of the counting reads at once: what its registers hold beside the rest.
 __host__ __device__ constexpr int histogram_items(std::size_t key_bytes)
 {
-  return key_bytes <= 4 ? 8 : key_bytes <= 8 ? 6 : 3;
+  return key_bytes <= 2 ? 16 : key_bytes <= 4 ? 8 : key_bytes <= 8 ? 6 : 3;
 }
 
 /// Copies of a block's histogram, as a power of two: lanes of a warp that meet on one digit then meet less often. Bounded

@@ -44,19 +44,8 @@ struct launch_config
   cudaLaunchConfig_t config{};
   cudaLaunchAttribute attributes[2];
 
-  launch_config(void const* kernel, launch_shape const& shape, cudaStream_t stream, bool new_code)
+  launch_config(launch_shape const& shape, cudaStream_t stream, bool new_code)
   {
-    std::size_t const most = shape.most_shared_bytes > 0 ? shape.most_shared_bytes : shape.shared_bytes;
-    if (most > default_shared_bytes)
-    {
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most)),
-            "gpusort: shared memory of a kernel");
-    }
-    if (shape.cluster > portable_cluster)
-    {
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-            "gpusort: cluster size of a kernel");
-    }
     config.gridDim          = dim3(static_cast<unsigned>(shape.blocks));
     config.blockDim         = dim3(static_cast<unsigned>(shape.threads));
     config.dynamicSmemBytes = shape.shared_bytes;
@@ -64,40 +53,60 @@ struct launch_config
     config.attrs            = attributes;
     if (new_code)
     {
-      attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-      attributes[config.numAttrs].val.programmaticStreamSerializationAllowed = 1;
-      ++config.numAttrs;
+      cudaLaunchAttribute& overlap                       = attributes[config.numAttrs++];
+      overlap.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+      overlap.val.programmaticStreamSerializationAllowed = 1;
     }
     if (shape.cluster > 1)
     {
-      attributes[config.numAttrs].id               = cudaLaunchAttributeClusterDimension;
-      attributes[config.numAttrs].val.clusterDim.x = shape.cluster;
-      attributes[config.numAttrs].val.clusterDim.y = 1;
-      attributes[config.numAttrs].val.clusterDim.z = 1;
-      ++config.numAttrs;
+      cudaLaunchAttribute& cluster = attributes[config.numAttrs++];
+      cluster.id                   = cudaLaunchAttributeClusterDimension;
+      cluster.val.clusterDim.x     = shape.cluster;
+      cluster.val.clusterDim.y     = 1;
+      cluster.val.clusterDim.z     = 1;
     }
   }
   launch_config(launch_config const&)            = delete;
   launch_config& operator=(launch_config const&) = delete;
 };
 
-/// Whether the device can run a cluster of the kernel's blocks.
+/// Lets a kernel have what its launches ask for.
+inline cudaError_t opt_in(void const* kernel, launch_shape const& shape)
+{
+  std::size_t const most = shape.most_shared_bytes > 0 ? shape.most_shared_bytes : shape.shared_bytes;
+  cudaError_t status     = cudaSuccess;
+  if (most > default_shared_bytes)
+  {
+    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most));
+  }
+  if (status == cudaSuccess && shape.cluster > portable_cluster)
+  {
+    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  }
+  return status;
+}
+
+/// Whether the device behind the stream has room for a cluster of the kernel's blocks, when nothing else runs.
 template <class... Params>
-bool can_launch_cluster(void (*kernel)(Params...), launch_shape const& shape)
+bool can_launch_cluster(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t stream)
 {
   auto const* const code = reinterpret_cast<void const*>(kernel);
   if (!is_new_code(code))
   {
     return false;
   }
-  launch_config const launch(code, shape, nullptr, true);
-  int clusters            = 0;
-  cudaError_t const error = cudaOccupancyMaxActiveClusters(&clusters, code, &launch.config);
-  if (error != cudaSuccess)
+  int clusters       = 0;
+  cudaError_t status = opt_in(code, shape);
+  if (status == cudaSuccess)
+  {
+    launch_config const launch(shape, stream, true);
+    status = cudaOccupancyMaxActiveClusters(&clusters, code, &launch.config);
+  }
+  if (status != cudaSuccess)
   {
     (void) cudaGetLastError(); // a size that the device does not know
   }
-  return error == cudaSuccess && clusters > 0;
+  return status == cudaSuccess && clusters > 0;
 }
 
 /// Enqueues `kernel(args...)` on `stream`. The kernel may be set up while the one before it still runs: it calls
@@ -106,7 +115,8 @@ template <class... Params, class... Args>
 void launch(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t stream, Args... args)
 {
   auto const* const code = reinterpret_cast<void const*>(kernel);
-  launch_config const launch(code, shape, stream, is_new_code(code));
+  check(opt_in(code, shape), "gpusort: shared memory or clusters of a kernel");
+  launch_config const launch(shape, stream, is_new_code(code));
   check(cudaLaunchKernelEx(&launch.config, kernel, static_cast<Params>(args)...), "gpusort: kernel launch");
 }
 

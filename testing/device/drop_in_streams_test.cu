@@ -231,19 +231,22 @@ TEST(Stream, WorkBeforeAndAfterIsInOrder)
   });
 }
 
-/// Replays a captured sort with new contents each time.
+/// Several tiles, and for radix sort a cluster.
+constexpr std::size_t sizes_in_graphs[] = {n, 40'009};
+
+/// Replays a captured sort of so many elements with new contents each time.
 template <class SortAll>
-void replay(SortAll sort_all, std::size_t allocation_nodes)
+void replay(std::size_t count, SortAll sort_all, std::size_t allocation_nodes)
 {
   own_stream const stream;
-  guarded_array<key> keys(n);
-  guarded_array<std::uint32_t> values(n);
+  guarded_array<key> keys(count);
+  guarded_array<std::uint32_t> values(count);
   using contents  = expectation<key, std::uint32_t>;
   auto const load = [&](contents const& e) {
     keys.load(e.keys);
     values.load(e.attached.array);
   };
-  load(contents(input(), thrust::less<key>{}));
+  load(contents(keys_of<key>(distribution::uniform, count), thrust::less<key>{}));
   captured_call graph(stream, [&] {
     sort_all(static_cast<cudaStream_t>(stream), keys.begin(), keys.end(), values.begin());
   });
@@ -255,7 +258,7 @@ void replay(SortAll sort_all, std::size_t allocation_nodes)
   {
     SCOPED_TRACE(round);
     distribution const d = all_distributions[round % std::size(all_distributions)];
-    contents const e(keys_of<key>(d, n, round), thrust::less<key>{});
+    contents const e(keys_of<key>(d, count, round), thrust::less<key>{});
     load(e);
     graph.launch(stream);
     require(cudaStreamSynchronize(stream), "replay");
@@ -268,11 +271,15 @@ TEST(Graph, CaptureWithStreamOrderedMemory)
 {
   for_each_algorithm([&](char const* name, auto algorithm) {
     SCOPED_TRACE(name);
-    replay(
-      [&](cudaStream_t stream, key* first, key* last, std::uint32_t* values) {
-        gpusort::stable_sort_by_key(algorithm(thrust::cuda::par_nosync.on(stream)), first, last, values);
-      },
-      1);
+    for (std::size_t const count : sizes_in_graphs)
+    {
+      replay(
+        count,
+        [&](cudaStream_t stream, key* first, key* last, std::uint32_t* values) {
+          gpusort::stable_sort_by_key(algorithm(thrust::cuda::par_nosync.on(stream)), first, last, values);
+        },
+        1);
+    }
   });
 }
 
@@ -285,11 +292,15 @@ TEST(Graph, CaptureWithAWorkspaceAllocatesNothing)
       algorithm(thrust::cuda::par_nosync), none, none + n, static_cast<std::uint32_t*>(nullptr));
     guarded_array<char> memory(bytes);
     gpusort::workspace ws{memory.begin(), bytes};
-    replay(
-      [&](cudaStream_t stream, key* first, key* last, std::uint32_t* values) {
-        gpusort::stable_sort_by_key(algorithm(thrust::cuda::par_nosync(ws).on(stream)), first, last, values);
-      },
-      0);
+    for (std::size_t const count : sizes_in_graphs)
+    {
+      replay(
+        count,
+        [&](cudaStream_t stream, key* first, key* last, std::uint32_t* values) {
+          gpusort::stable_sort_by_key(algorithm(thrust::cuda::par_nosync(ws).on(stream)), first, last, values);
+        },
+        0);
+    }
   });
 }
 

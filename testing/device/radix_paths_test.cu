@@ -1,7 +1,11 @@
 // The ways through the radix sort: one block, a cluster, or many blocks by buckets or by digits, digits that never vary, input that is in
 // order or reversed.
+#include <testing/support/device_memory.cuh>
+#include <testing/support/graphs.cuh>
+
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
+#include <gpusort/runtime/launch.cuh>
 #include <gpusort/sort.h>
 #include <gpusort/workspace.h>
 
@@ -83,6 +87,13 @@ std::size_t tile_of(sort_class c, std::size_t key_bytes, std::size_t value_bytes
   return static_cast<std::size_t>(gpusort::radix::sort_tile_for(key_bytes, value_bytes, c));
 }
 
+// This file is compiled once more for old devices, whose code knows no clusters: what these sort, many blocks sort then.
+#if defined(GPUSORT_TEST_OLD_CODE)
+constexpr bool has_clusters = false;
+#else
+constexpr bool has_clusters = true;
+#endif
+
 /// Under a sanitizer everything takes long.
 bool in_a_hurry()
 {
@@ -96,7 +107,7 @@ std::vector<std::size_t> sizes(std::size_t key_bytes)
   std::size_t const tile  = tile_of(sort_class::large, key_bytes);
   if (in_a_hurry())
   {
-    return {2, 513, small + 1, tile, tile + 1, 130'007};
+    return {2, 513, small + 1, tile, tile + 1, has_clusters ? std::size_t{130'007} : std::size_t{20'011}};
   }
   return {2,
           3,
@@ -449,18 +460,20 @@ TEST(RadixPaths, ASampleThatIsAllAlike)
   }
 }
 
-/// The least that takes a cluster, the most that one of either size takes, and some in between.
+constexpr std::size_t most_of_8  = gpusort::radix::most_in_cluster(8);
+constexpr std::size_t most_of_16 = gpusort::radix::most_in_cluster(16);
+
+/// The least that takes a cluster, the most that one of either size takes, where 16 blocks take the place of 8, and some more.
 template <class Key>
 std::vector<std::size_t> sizes_of_clusters()
 {
   std::size_t const tile = tile_of(sort_class::large, sizeof(Key));
-  std::size_t const most = gpusort::radix::most_in_cluster(tile, 16);
   if (in_a_hurry())
   {
-    return {tile + 1, most};
+    return {tile + 1, most_of_16};
   }
-  std::size_t const most_of_8 = gpusort::radix::most_in_cluster(tile, 8);
-  return {tile + 1, tile + 17, 20'011, most_of_8, most_of_8 + 1, most - 1, most, most + 1};
+  return {
+    tile + 1, tile + 17, 9216, 9217, 20'011, most_of_8, most_of_8 + 1, most_of_16 - 1, most_of_16, most_of_16 + 1};
 }
 
 template <class Key, class Make>
@@ -496,7 +509,7 @@ TEST(RadixPaths, ClustersThatShareOut)
     return static_cast<std::uint32_t>(mixed(i) % (n / 20));
   });
   check_in_clusters<double>([](std::size_t i, std::size_t) {
-    return i % 3 == 0 ? (i % 2 == 0 ? 0.0 : -0.0) : static_cast<double>(static_cast<std::int64_t>(mixed(i)));
+    return i % 50 == 0 ? (i % 2 == 0 ? 0.0 : -0.0) : static_cast<double>(static_cast<std::int64_t>(mixed(i)));
   });
   // Shares whose bins are too full: far apart, and each value or one close to it a dozen times.
   check_in_clusters<std::uint64_t>([](std::size_t i, std::size_t n) {
@@ -551,6 +564,60 @@ TEST(RadixPaths, ClustersWhoseSampleMisleads)
     check(close);
     check(even);
   }
+}
+
+TEST(RadixPaths, ASharesLimit)
+{
+  // One value has a block's tile of keys, or one more, just where a share of the 16 blocks is; all others are far from it.
+  using key              = std::uint64_t;
+  std::size_t const tile = tile_of(sort_class::large, sizeof(key));
+  std::size_t const n    = most_of_16;
+  std::size_t const mean = n / 16;
+  constexpr key value = key{1} << 62, gap = key{1} << 57;
+  for (std::size_t const together : {tile, tile + 1})
+  {
+    SCOPED_TRACE(together);
+    std::size_t const below = 8 * mean + mean / 2 - together / 2;
+    std::vector<key> keys(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      // A permutation of the places, since 7919 is prime.
+      std::size_t const place = i * 7919 % n;
+      keys[place]             = i < below            ? mixed(i) % (value - gap)
+                              : i < below + together ? value
+                                                     : value + gap + mixed(i) % (value - gap);
+    }
+    check(keys);
+  }
+}
+
+TEST(RadixPaths, ClustersAreOneLaunch)
+{
+  using key = std::uint64_t;
+  gpusort::testing::own_stream const stream;
+  for (std::size_t const n : {std::size_t{9216}, std::size_t{9217}, most_of_16})
+  {
+    SCOPED_TRACE(n);
+    thrust::device_vector<key> keys(n);
+    key* const first        = thrust::raw_pointer_cast(keys.data());
+    std::size_t const bytes = gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), first, first + n);
+    thrust::device_vector<char> memory(bytes);
+    gpusort::workspace ws{thrust::raw_pointer_cast(memory.data()), bytes};
+    gpusort::testing::captured_call const graph(stream, [&] {
+      gpusort::sort(gpusort::radix_sort(thrust::cuda::par_nosync(ws).on(stream)), first, first + n);
+    });
+    EXPECT_EQ(graph.nodes() == 1, has_clusters) << graph.nodes() << " nodes";
+  }
+}
+
+__global__ void idle_kernel()
+{}
+
+TEST(RadixPaths, ClustersThatNoDeviceHas)
+{
+  EXPECT_EQ(gpusort::runtime::can_launch_cluster(idle_kernel, {16, 32, 0, 0, 16}, nullptr), has_clusters);
+  EXPECT_FALSE(gpusort::runtime::can_launch_cluster(idle_kernel, {64, 32, 0, 0, 64}, nullptr));
+  EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
 }
 
 TEST(RadixPaths, OneBlockTakesNoScratch)

@@ -30,6 +30,8 @@ class BucketMap : public ::testing::Test
 {
 protected:
   static constexpr Bits greatest_rank = static_cast<Bits>(~Bits{0});
+  static constexpr int width          = static_cast<int>(sizeof(Bits)) * 8;
+  static constexpr int most_log2      = width < 16 ? width : 16;
 
   static bucket_map<Bits> over(Bits least, Bits greatest, int log2)
   {
@@ -37,7 +39,7 @@ protected:
   }
 };
 
-using widths = ::testing::Types<std::uint32_t, std::uint64_t, unsigned __int128>;
+using widths = ::testing::Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, unsigned __int128>;
 TYPED_TEST_SUITE(BucketMap, widths, );
 
 TYPED_TEST(BucketMap, KeepsTheOrderAndTheRange)
@@ -51,7 +53,7 @@ TYPED_TEST(BucketMap, KeepsTheOrderAndTheRange)
     {
       std::swap(least, greatest);
     }
-    int const log2 = 8 + static_cast<int>(random() % 9);
+    int const log2 = 8 + static_cast<int>(random() % (this->most_log2 - 7));
     auto const map = this->over(least, greatest, log2);
     std::vector<bits> ranks{0, least, greatest, this->greatest_rank, static_cast<bits>(least + (greatest - least) / 2)};
     for (int i = 0; i < 20; ++i)
@@ -78,6 +80,10 @@ TYPED_TEST(BucketMap, OfAllRanksIsTheirHighestBits)
   std::mt19937_64 random(2);
   for (int const log2 : {8, 11, 16})
   {
+    if (log2 > this->most_log2)
+    {
+      continue;
+    }
     auto const map = this->over(0, this->greatest_rank, log2);
     for (int i = 0; i < 1000; ++i)
     {
@@ -92,8 +98,12 @@ TYPED_TEST(BucketMap, GivesFewRanksABucketEach)
   using bits = TypeParam;
   for (int const log2 : {8, 16})
   {
-    bits const buckets = bits{1} << log2;
-    for (bits const least : {bits{0}, bits{1}, bits{1000}, static_cast<bits>(this->greatest_rank - buckets + 1)})
+    if (log2 >= this->width)
+    {
+      continue; // all ranks have a bucket each
+    }
+    bits const buckets = static_cast<bits>(bits{1} << log2);
+    for (bits const least : {bits{0}, bits{1}, static_cast<bits>(1000), static_cast<bits>(this->greatest_rank - buckets + 1)})
     {
       for (bits const span : {bits{0}, bits{1}, bits{100}, static_cast<bits>(buckets - 1)})
       {
@@ -110,20 +120,27 @@ TYPED_TEST(BucketMap, GivesFewRanksABucketEach)
 TYPED_TEST(BucketMap, IsEvenOverTheSpanOfTheSample)
 {
   using bits = TypeParam;
-  std::mt19937_64 random(3);
-  for (int round = 0; round < 200; ++round)
+  if constexpr (sizeof(bits) < 4)
   {
-    int const log2   = 8 + static_cast<int>(random() % 9);
-    bits const span  = static_cast<bits>((bits{1} << 20) + random_bits<bits>(random) / 4);
-    bits const least = static_cast<bits>(random_bits<bits>(random) / 2);
-    auto const map   = this->over(least, static_cast<bits>(least + span), log2);
-    // Rounding may take an edge of a 64th of the span at either end.
-    std::uint32_t const buckets = std::uint32_t{1} << log2;
-    std::uint32_t const first = map(least), last = map(static_cast<bits>(least + span));
-    EXPECT_LE(first, buckets / 30);
-    EXPECT_GE(last + 1, buckets - buckets / 30);
-    bits const middle = static_cast<bits>(least + span / 2);
-    EXPECT_NEAR(map(middle), (first + last) / 2.0, 2.0);
+    GTEST_SKIP() << "spans of more than 2^20 ranks";
+  }
+  else
+  {
+    std::mt19937_64 random(3);
+    for (int round = 0; round < 200; ++round)
+    {
+      int const log2   = 8 + static_cast<int>(random() % 9);
+      bits const span  = static_cast<bits>((bits{1} << 20) + random_bits<bits>(random) / 4);
+      bits const least = static_cast<bits>(random_bits<bits>(random) / 2);
+      auto const map   = this->over(least, static_cast<bits>(least + span), log2);
+      // Rounding may take an edge of a 64th of the span at either end.
+      std::uint32_t const buckets = std::uint32_t{1} << log2;
+      std::uint32_t const first = map(least), last = map(static_cast<bits>(least + span));
+      EXPECT_LE(first, buckets / 30);
+      EXPECT_GE(last + 1, buckets - buckets / 30);
+      bits const middle = static_cast<bits>(least + span / 2);
+      EXPECT_NEAR(map(middle), (first + last) / 2.0, 2.0);
+    }
   }
 }
 

@@ -124,11 +124,9 @@ std::vector<std::size_t> sizes()
         auto const whole = radix::sort_shape_for(key_bytes, moved_bytes, c);
         add(whole.threads, whole.items);
       }
-      auto const large =
-        static_cast<std::size_t>(radix::sort_tile_for(key_bytes, moved_bytes, radix::sort_class::large));
-      for (unsigned const blocks : radix::cluster_sizes)
+      for (unsigned const blocks : radix::cluster_for(0).blocks)
       {
-        std::size_t const most = radix::most_in_cluster(large, blocks);
+        std::size_t const most = radix::most_in_cluster(blocks);
         all.insert(all.end(), {most - 1, most, most + 1});
       }
     }
