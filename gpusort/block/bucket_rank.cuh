@@ -33,7 +33,8 @@ struct bucket_counts
 /// `Ordered`: elements of a bucket keep their order; otherwise, in full tiles, they come in any, which takes fewer
 /// instructions, but lanes that meet on a bucket wait for each other.
 ///
-/// The order of calls, with a barrier between any two: counts.clear, count, then total, starts and spread, then finish.
+/// The order of calls, with a barrier between any two: counts.clear, count, then total, starts and spread, then finish. Or, in
+/// loops that are not unrolled: counts.clear, count_one, then total, starts and spread, then take_rank.
 template <int Buckets, int Threads, int Items, bool Full, bool Ordered = true>
 class bucket_rank
 {
@@ -95,8 +96,8 @@ public:
     }
   }
 
-  /// The rank of a lane's element of `bucket` among those of the warp whose ranks were taken before, or in lower lanes;
-  /// after `spread`, in the tile. Called by all lanes of a warp.
+  /// The rank of a lane's element of `bucket` among those of the warp whose ranks were taken before, or in lower lanes; after
+  /// count_one and spread, in the tile. Called by all lanes of a warp, in the order of its elements.
   __device__ std::uint32_t take_rank(unsigned bucket)
   {
     std::uint32_t* const counts    = counts_.of[warp_];
@@ -118,7 +119,7 @@ public:
     return rows_;
   }
 
-  /// Counts a lane's element of `bucket` in place of `count`: no rank is known then until take_rank is called after `spread`.
+  /// Counts an element, or an empty place of the rows in use, which belongs to the last bucket.
   __device__ void count_one(unsigned bucket)
   {
     atomicAdd(&counts_.of[warp_][bucket], 1u);

@@ -103,7 +103,8 @@ TYPED_TEST(BucketMap, GivesFewRanksABucketEach)
       continue; // all ranks have a bucket each
     }
     bits const buckets = static_cast<bits>(bits{1} << log2);
-    for (bits const least : {bits{0}, bits{1}, static_cast<bits>(1000), static_cast<bits>(this->greatest_rank - buckets + 1)})
+    for (bits const least :
+         {bits{0}, bits{1}, static_cast<bits>(1000), static_cast<bits>(this->greatest_rank - buckets + 1)})
     {
       for (bits const span : {bits{0}, bits{1}, bits{100}, static_cast<bits>(buckets - 1)})
       {
