@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ci/compile_time.sh: how long one call takes to compile for one architecture, beside the same call of Thrust's. Processor
-# time of the compiler, the least of five by turns: what other processes cost both is not the compiler's. Fails above 1.25
+# time of the compiler, the least of five runs, taken in turn, so that other processes disturb both alike. Fails above 1.25
 # times Thrust's for plain keys and 1.5 times with a custom comparator.
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

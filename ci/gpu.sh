@@ -76,7 +76,7 @@ run_sanitizer() {
   mkdir -p "$build/sanitize"
   for tool in $tools; do
     for program in "$build"/testing/*_test; do
-      # A host test of the same folder has no device source.
+      # A host test of the same folder has no device source, nor has the program of code for old devices.
       if [ -e "testing/device/$(basename "$program").cu" ] && [[ $program =~ $tests ]] && [[ $program != *large* ]]; then
         pairs+=("$tool" "$program")
       fi

@@ -74,7 +74,7 @@ struct no_backend
 /// template <class Element, class Key, class Compare>
 /// static std::size_t scratch_bytes(std::size_t n);
 /// ```
-/// then that is what `workspace_bytes` says for a policy that brings its own memory.
+/// then that is what `workspace_bytes` says for a policy that brings its own memory; without it, 0.
 template <class Algorithm>
 struct sequential_backend : detail::no_backend
 {};

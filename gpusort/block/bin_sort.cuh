@@ -219,8 +219,8 @@ public:
     span_of_block(shared.span, least, greatest);
     int const width = bit_width(static_cast<Bits>(greatest - least));
 
-    // Keys stay where they are, and in the cache, until their order is known. Loops are short rather than fast: this is code
-    // for few inputs, and every kernel that sorts in blocks has it.
+    // Keys stay where they are, and in the cache, until their order is known. The passes are short code rather than fast:
+    // few inputs need them, and every kernel that sorts in blocks has them.
     place const* before   = nullptr;
     auto const element_at = [&](int i) {
       int const at = ranking.element(i);

@@ -113,7 +113,7 @@ public:
     return rank;
   }
 
-  /// Elements of a thread in use.
+  /// Rows in use: places of a thread, empty ones among them.
   __device__ int rows() const
   {
     return rows_;
@@ -190,20 +190,6 @@ public:
     for (int i = 0; i < Items; ++i)
     {
       to[i] = holds(i) ? from[element(i)] : T{};
-    }
-  }
-
-  /// The reverse: the thread's elements to their places.
-  template <class T>
-  __device__ void store(T const (&from)[Items], T* to) const
-  {
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
-    {
-      if (holds(i))
-      {
-        to[element(i)] = from[i];
-      }
     }
   }
 

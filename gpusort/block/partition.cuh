@@ -92,8 +92,8 @@ public:
     }
   }
 
-  /// outputs[b] = where the elements of bucket b go, less their position in the tile, which begins at the thread's `start`.
-  /// Called by all threads of a block; a barrier has to follow.
+  /// outputs[b] = where the elements of bucket b go, less their position in the tile; `start` is where the thread's bucket
+  /// begins in the tile. Called by all threads of a block; a barrier has to follow.
   __device__ void note_outputs(std::uint64_t* outputs, std::uint32_t count, std::uint32_t start) const
   {
     if (has_bucket())

@@ -11,8 +11,6 @@
 #include <gpusort/radix/fields.h>
 #include <gpusort/radix/sequential.h>
 #include <gpusort/radix/tuning.h>
-#include <gpusort/runtime/layout.h>
-#include <gpusort/runtime/temporary.h>
 
 #include <nv/target>
 
@@ -27,20 +25,6 @@
 
 namespace gpusort
 {
-
-namespace dispatch
-{
-
-/// Bytes for pieces of memory that a policy hands out one after the other.
-template <class... Bytes>
-std::size_t bytes_of_pieces(Bytes... bytes)
-{
-  runtime::layout pieces;
-  (pieces.add(bytes, 1), ...);
-  return pieces.bytes();
-}
-
-} // namespace dispatch
 
 // Each says as well how much it takes from a policy that brings its own memory.
 
@@ -66,7 +50,7 @@ struct sequential_backend<hybrid_sort_t>
   template <class Element, class Key, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return dispatch::bytes_of_pieces(runtime::temporary_bytes<Element>(n), runtime::temporary_bytes<unsigned char>(n));
+    return hybrid::sequential_bytes<Element>(n);
   }
 
   template <class Policy, class Iterator, class KeyOf, class Compare>
@@ -82,7 +66,7 @@ struct sequential_backend<merge_sort_t>
   template <class Element, class Key, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return dispatch::bytes_of_pieces(runtime::temporary_bytes<Element>(n));
+    return merge::sequential_bytes<Element>(n);
   }
 
   template <class Policy, class Iterator, class KeyOf, class Compare>
@@ -98,9 +82,7 @@ struct sequential_backend<radix_sort_t>
   template <class Element, class Key, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return dispatch::bytes_of_pieces(
-      runtime::temporary_bytes<std::ptrdiff_t>(std::size_t{radix::digits_v<Key, Compare>} * radix::radix_size),
-      runtime::temporary_bytes<Element>(n));
+    return radix::sequential_bytes<Element, Key, Compare>(n);
   }
 
   template <class Policy, class Iterator, class KeyOf, class Compare>

@@ -13,7 +13,7 @@
 #include <cuda/std/utility>
 
 #include <cstddef>
-#include <memory> // std::less and std::greater: <functional> would bring containers and algorithms
+#include <memory> // std::less and std::greater, in every library known; <functional> brings containers
 #include <tuple>
 #include <type_traits>
 #include <utility>

@@ -145,6 +145,13 @@ split(Iterator first, std::ptrdiff_t n, Element* buffer, unsigned char* bucket, 
   }
 }
 
+/// Bytes that `sequential_sort` takes from a policy with memory of its own.
+template <class Element>
+std::size_t sequential_bytes(std::size_t n)
+{
+  return runtime::bytes_of_pieces(runtime::temporary_bytes<Element>(n), runtime::temporary_bytes<unsigned char>(n));
+}
+
 /// Orders [first, last) by `comp(key_of(a), key_of(b))` by splitting it into buckets and merge-sorting each.
 /// Complexity: O(n log n) comparisons and moves, whatever the input: there are at most `max_splits` levels of splits.
 /// Stability: stable.

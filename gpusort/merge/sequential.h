@@ -88,6 +88,13 @@ __host__ __device__ void sort_with_buffer(Iterator first, std::ptrdiff_t n, Elem
   }
 }
 
+/// Bytes that `sequential_sort` takes from a policy with memory of its own.
+template <class Element>
+std::size_t sequential_bytes(std::size_t n)
+{
+  return runtime::bytes_of_pieces(runtime::temporary_bytes<Element>(n));
+}
+
 /// Orders [first, last) by `comp(key_of(a), key_of(b))` with a bottom-up merge sort.
 /// Complexity: O(n log n) comparisons and moves, whatever the input.
 /// Stability: stable.

@@ -102,10 +102,10 @@ template <class Iterator, class Less>
 __host__ __device__ partition_bounds<Iterator>
 partition_three_ways(Iterator first, Iterator last, Iterator pivot_at, Less& less)
 {
-  runtime::element_t<Iterator> const pivot = *pivot_at;
-  Iterator less_end                        = first;
-  Iterator next                            = first;
-  Iterator greater_begin                   = last;
+  runtime::element_t<Iterator> pivot = *pivot_at;
+  Iterator less_end                  = first;
+  Iterator next                      = first;
+  Iterator greater_begin             = last;
   while (next != greater_begin)
   {
     if (less(*next, pivot))

@@ -62,7 +62,8 @@ using split_of_cluster =
                 cluster_items,
                 sort_tile_for(sizeof(Bits), value_bytes_v<Value>, sort_class::large)>;
 
-/// The shared memory that it takes, one way or the other. Those that sort all buckets leave to others what bins do not sort.
+/// The shared memory of sort_in_blocks, one way or another. Blocks that sort all buckets leave to others what bins do not
+/// sort.
 template <class Bits, bool IsFloat, class Value, sort_class Class>
 union block_sort_storage
 {

@@ -1,5 +1,6 @@
-// Radix sort on the GPU: by buckets of the most significant bits, which blocks sort; or, where these would be too uneven,
-// digit by digit, the least significant first. Which, is decided on the device.
+// Radix sort on the GPU: in one block or one cluster, if it fits; else by buckets of the most significant bits, which blocks
+// sort; or, where these would be too uneven, digit by digit, the least significant first. Which of these two, is decided on
+// the device.
 // Source: Satish, Harris and Garland, section III; one read and one write a digit after Adinets and Merrill's onesweep.
 #pragma once
 

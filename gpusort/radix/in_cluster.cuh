@@ -1,5 +1,5 @@
-// What one block cannot hold, but the blocks of a cluster together: they share it out by value, and each sorts its share; or,
-// where few values have many keys, they move it digit by digit.
+// What the blocks of a cluster sort together because one cannot hold it: they share it out by value, and each sorts its share;
+// or, where a share would be too large, they sort it digit by digit.
 #pragma once
 
 #include <gpusort/block/bit_width.h>
@@ -7,6 +7,7 @@
 #include <gpusort/block/span.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
+#include <gpusort/radix/bucket_map.h>
 #include <gpusort/radix/findings.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
@@ -32,7 +33,7 @@ class cluster_split
   // A bin a thread, over the ranks of a sample of a key a thread. Blocks get neighbouring bins, with as many keys as evenly
   // as bins allow. More bins would be more even, but reading the counts of other blocks takes a microsecond for 16 KB.
   static constexpr int bins     = Threads;
-  static constexpr int map_log2 = sizeof(Bits) == 1 ? 8 : 9;
+  static constexpr int map_log2 = sizeof(Bits) == 1 ? 8 : 9; // as many as there are ranks of a byte
   static_assert(bins == 1 << 9 && bins >= radix_size);
 
   /// A key's bucket is the block whose share it belongs to, or one of its digits.
@@ -86,7 +87,7 @@ public:
     int const size            = begin < all ? static_cast<int>(min(chunk, all - begin)) : 0;
 
     auto const stride = all / Threads; // at least 1
-    Bits least        = at.keys[0][threadIdx.x * stride + threadIdx.x * 61 % stride];
+    Bits const sample = at.keys[0][threadIdx.x * stride + threadIdx.x * 61 % stride]; // as in map_by_sample
     Bits keys[Items];
     block::read_tile<Threads>(keys, size, [&](int place) { return at.keys[0][begin + place]; });
     bucket_tally const counts{shared.counts};
@@ -94,7 +95,7 @@ public:
     {
       shared.counts[threadIdx.x] = 0;
     }
-    least         = order.rank_of(least);
+    Bits least    = order.rank_of(sample);
     Bits greatest = least;
     block::span_of_block(shared.span, least, greatest);
     auto const map = bucket_map<Bits>::over(least, greatest, map_log2);

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory> // std::less and std::greater: <functional> would bring containers and algorithms
+#include <memory> // std::less and std::greater, in every library known; <functional> brings containers
 #include <type_traits>
 
 // Compared by identity only: a user who sorts them includes their headers.

@@ -87,6 +87,15 @@ scatter_by_digit(In in, Out out, std::ptrdiff_t n, std::ptrdiff_t* counts, int d
   }
 }
 
+/// Bytes that `sequential_sort` takes from a policy with memory of its own.
+template <class Element, class Key, class Compare>
+std::size_t sequential_bytes(std::size_t n)
+{
+  return runtime::bytes_of_pieces(
+    runtime::temporary_bytes<std::ptrdiff_t>(std::size_t{digits_v<Key, Compare>} * radix_size),
+    runtime::temporary_bytes<Element>(n));
+}
+
 /// Orders [first, last) by the keys `key_of(element)` under `comp`, which is never called: it says how a key is read as an
 /// unsigned integer (`fields.h`).
 /// Complexity: O(n x bytes of that integer); digits that are the same in all keys cost only the counting.

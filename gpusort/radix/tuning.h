@@ -74,10 +74,11 @@ __host__ __device__ constexpr int sort_blocks_per_sm(std::size_t key_bytes, std:
   return c == sort_class::bucket && !wide ? 2 : 1;
 }
 
+/// The most that any device has.
 inline constexpr unsigned most_cluster_blocks = 16;
 
-/// Blocks of a cluster that sorts a whole input, the better choice first. Measured on an H200, uniform keys, in us with 8 and
-/// with 16: u32 2^13 14.4, 15.3; 2^14 15.4, 16.0; 2^15 17.8, 16.9; u64 2^13 15.1, 15.6; 2^14 17.1, 16.0; 2^15 21.9, 17.6.
+/// Blocks of a cluster that sorts a whole input, the better choice first. Measured on an H200, uniform keys in the cache, in
+/// us with 8 and with 16; the border, 9216, lies between these: u32 2^13 14.4, 15.3; 2^14 15.4, 16.0; 2^15 17.8, 16.9; u64 2^13 15.1, 15.6; 2^14 17.1, 16.0; 2^15 21.9, 17.6.
 struct cluster_choice
 {
   unsigned blocks[2];
@@ -88,12 +89,12 @@ constexpr cluster_choice cluster_for(std::size_t n)
   return n <= 9216 ? cluster_choice{{8, 16}} : cluster_choice{{16, 8}};
 }
 
-/// Elements of the input that a thread of a cluster takes. As many as in a bucket, also where a block sorts more: with 15 the
-/// kernel takes an eighth of a second longer to compile, and 2^16 keys are no faster.
+/// Elements of the input that a thread of a cluster takes: as many as of a bucket, also where a block sorts more. With 15 a
+/// cluster would take 109,226 keys of 4 bytes, and a file that sorts them an eighth of a second longer to compile.
 inline constexpr int cluster_items = sort_shape_for(4, 0, sort_class::bucket).items;
 
-/// Elements that a cluster can share out with room for unevenness, an eighth of a mean share, where a block sorts no more than
-/// it takes of the input.
+/// Elements that a cluster sorts: so many that a mean share leaves a ninth of a block's tile free, where a block sorts no more
+/// than it takes of the input.
 constexpr std::size_t most_in_cluster(unsigned blocks)
 {
   return static_cast<std::size_t>(sort_tile_for(4, 0, sort_class::bucket)) * blocks * 8 / 9;

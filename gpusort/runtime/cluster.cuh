@@ -1,5 +1,5 @@
 // The blocks of a cluster, which meet at a barrier and read each other's shared memory. A block of a launch without clusters, or
-// of code for older devices than compute capability 9.0, is a cluster by itself.
+// of code for devices older than compute capability 9.0, is a cluster by itself.
 #pragma once
 
 namespace gpusort::runtime

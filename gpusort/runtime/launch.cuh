@@ -23,7 +23,7 @@ struct launch_shape
   // The most that any launch of the kernel on this device asks for, if not all ask for the same: threads that launch at the
   // same time set it for each other.
   std::size_t most_shared_bytes = 0;
-  unsigned cluster              = 1; // blocks
+  unsigned cluster              = 1; // blocks of a cluster
 };
 
 /// Clusters of up to so many blocks need no asking.
@@ -31,7 +31,7 @@ inline constexpr unsigned portable_cluster = 8;
 
 /// Whether the code of a kernel is for compute capability 9.0 or newer: only such code waits for the kernel before it and has
 /// clusters. The code that runs may be older than the device.
-inline bool is_new_code(void const* kernel)
+inline bool is_code_for_9_0(void const* kernel)
 {
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, kernel), "gpusort: attributes of a kernel");
@@ -44,14 +44,14 @@ struct launch_config
   cudaLaunchConfig_t config{};
   cudaLaunchAttribute attributes[2];
 
-  launch_config(launch_shape const& shape, cudaStream_t stream, bool new_code)
+  launch_config(launch_shape const& shape, cudaStream_t stream, bool for_9_0)
   {
     config.gridDim          = dim3(static_cast<unsigned>(shape.blocks));
     config.blockDim         = dim3(static_cast<unsigned>(shape.threads));
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream           = stream;
     config.attrs            = attributes;
-    if (new_code)
+    if (for_9_0)
     {
       cudaLaunchAttribute& overlap                       = attributes[config.numAttrs++];
       overlap.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -91,7 +91,7 @@ template <class... Params>
 bool can_launch_cluster(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t stream)
 {
   auto const* const code = reinterpret_cast<void const*>(kernel);
-  if (!is_new_code(code))
+  if (!is_code_for_9_0(code))
   {
     return false;
   }
@@ -116,7 +116,7 @@ void launch(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t s
 {
   auto const* const code = reinterpret_cast<void const*>(kernel);
   check(opt_in(code, shape), "gpusort: shared memory or clusters of a kernel");
-  launch_config const launch(shape, stream, is_new_code(code));
+  launch_config const launch(shape, stream, is_code_for_9_0(code));
   check(cudaLaunchKernelEx(&launch.config, kernel, static_cast<Params>(args)...), "gpusort: kernel launch");
 }
 

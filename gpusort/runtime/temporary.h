@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpusort/runtime/check.h>
+#include <gpusort/runtime/layout.h>
 
 #include <thrust/detail/raw_pointer_cast.h>
 #include <thrust/memory.h>
@@ -23,6 +24,15 @@ template <class T>
 __host__ __device__ constexpr std::size_t temporary_bytes(std::size_t n)
 {
   return n * sizeof(T) + (alignof(T) - 1);
+}
+
+/// Bytes for pieces of memory that a policy hands out one after the other, and takes back last first.
+template <class... Bytes>
+std::size_t bytes_of_pieces(Bytes... bytes)
+{
+  layout pieces;
+  (pieces.add(bytes, 1), ...);
+  return pieces.bytes();
 }
 
 /// `n` objects of type T that live as long as this object. `UseOwnMemory` says that the policy brings its own memory.

@@ -89,10 +89,18 @@ std::size_t tile_of(sort_class c, std::size_t key_bytes, std::size_t value_bytes
 
 // This file is compiled once more for old devices, whose code knows no clusters: what these sort, many blocks sort then.
 #if defined(GPUSORT_TEST_OLD_CODE)
-constexpr bool has_clusters = false;
+constexpr bool for_old_devices = true;
 #else
-constexpr bool has_clusters = true;
+constexpr bool for_old_devices = false;
 #endif
+
+__global__ void idle_kernel()
+{}
+
+bool has_clusters_of(unsigned blocks)
+{
+  return gpusort::runtime::can_launch_cluster(idle_kernel, {blocks, 32, 0, 0, blocks}, nullptr);
+}
 
 /// Under a sanitizer everything takes long.
 bool in_a_hurry()
@@ -107,7 +115,7 @@ std::vector<std::size_t> sizes(std::size_t key_bytes)
   std::size_t const tile  = tile_of(sort_class::large, key_bytes);
   if (in_a_hurry())
   {
-    return {2, 513, small + 1, tile, tile + 1, has_clusters ? std::size_t{130'007} : std::size_t{20'011}};
+    return {2, 513, small + 1, tile, tile + 1, for_old_devices ? std::size_t{20'011} : std::size_t{130'007}};
   }
   return {2,
           3,
@@ -519,7 +527,8 @@ TEST(RadixPaths, ClustersThatShareOut)
 
 TEST(RadixPaths, ClustersThatGoByDigits)
 {
-  // More keys of one value, or close to it, than a block holds: of 1 to 16 digits, an even and an odd number.
+  // More keys of one value, or close to it, than a block holds, at the larger sizes: of 1 to 16 digits, an even and an odd
+  // number.
   check_in_clusters<std::uint8_t>([](std::size_t i, std::size_t) {
     return static_cast<std::uint8_t>(mixed(i) % 3 * 100);
   });
@@ -581,7 +590,7 @@ TEST(RadixPaths, ASharesLimit)
     std::vector<key> keys(n);
     for (std::size_t i = 0; i < n; ++i)
     {
-      // A permutation of the places, since 7919 is prime.
+      // A permutation of the places, since 7919 is odd and n a power of two.
       std::size_t const place = i * 7919 % n;
       keys[place]             = i < below            ? mixed(i) % (value - gap)
                               : i < below + together ? value
@@ -606,17 +615,20 @@ TEST(RadixPaths, ClustersAreOneLaunch)
     gpusort::testing::captured_call const graph(stream, [&] {
       gpusort::sort(gpusort::radix_sort(thrust::cuda::par_nosync(ws).on(stream)), first, first + n);
     });
-    EXPECT_EQ(graph.nodes() == 1, has_clusters) << graph.nodes() << " nodes";
+    EXPECT_EQ(graph.nodes() == 1, has_clusters_of(n <= most_of_8 ? 8 : 16)) << graph.nodes() << " nodes";
   }
 }
 
-__global__ void idle_kernel()
-{}
-
-TEST(RadixPaths, ClustersThatNoDeviceHas)
+TEST(RadixPaths, ClustersThatDevicesHave)
 {
-  EXPECT_EQ(gpusort::runtime::can_launch_cluster(idle_kernel, {16, 32, 0, 0, 16}, nullptr), has_clusters);
-  EXPECT_FALSE(gpusort::runtime::can_launch_cluster(idle_kernel, {64, 32, 0, 0, 64}, nullptr));
+  int major = 0;
+  gpusort::testing::require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "device");
+  EXPECT_EQ(has_clusters_of(8), major >= 9 && !for_old_devices);
+  if (major == 9)
+  {
+    EXPECT_EQ(has_clusters_of(16), !for_old_devices);
+  }
+  EXPECT_FALSE(has_clusters_of(64));
   EXPECT_EQ(cudaPeekAtLastError(), cudaSuccess);
 }
 

@@ -565,7 +565,7 @@ TYPED_TEST(host_contract, ComparatorThatThrows)
   }
 }
 
-TEST(HostContract, WorkspaceBytesAreForTheDevice)
+TEST(HostContract, WorkspaceBytesWithoutAnAllocatorAreNone)
 {
   std::vector<int> keys(100), values(100);
   EXPECT_EQ(gpusort::workspace_bytes(thrust::host, keys.begin(), keys.end()), 0u);
@@ -600,6 +600,13 @@ void check_workspace_of(Tag tag)
       EXPECT_THROW(gpusort::sort(without, keys.begin(), keys.end()), std::bad_alloc);
       EXPECT_EQ(keys, input);
     }
+    ASSERT_LE(bytes, memory.size());
+    if (bytes > 0 && n == 5000)
+    {
+      // Far more than is needed would be wrong as well.
+      workspace half{memory.data(), bytes / 2};
+      EXPECT_THROW(gpusort::sort(tag(thrust::host(half)), keys.begin(), keys.end()), std::bad_alloc);
+    }
     workspace enough{memory.data(), bytes};
     gpusort::sort(tag(thrust::host(enough)), keys.begin(), keys.end());
     EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
@@ -607,7 +614,7 @@ void check_workspace_of(Tag tag)
     keys = input;
     std::size_t const more =
       gpusort::workspace_bytes_by_key(without, keys.begin(), keys.end(), values.begin(), thrust::greater<long>());
-    EXPECT_LE(more, memory.size());
+    ASSERT_LE(more, memory.size());
     workspace enough_for_pairs{memory.data(), more};
     gpusort::sort_by_key(
       tag(thrust::host(enough_for_pairs)), keys.begin(), keys.end(), values.begin(), thrust::greater<long>());

@@ -48,8 +48,8 @@ struct case_names
 // How the cases are chosen. Keys come in classes by width; a class of m keys has one case for each of the ten orders, and
 // the order's number o decides the rest: key o mod m, value (o + o / 5 + class) mod 5. So every class meets every order, every
 // class meets every kind of value twice, every order meets every kind of value, and every key comes with an ascending or
-// descending natural order and, but for one, a comparator that only merge sort can use. Keys to which that gives no values only
-// with such a comparator, or never, are sorted alone by thrust::less besides.
+// descending natural order and, but for one, a comparator that only merge sort can use. Keys that come without values
+// never, or only with such a comparator, are sorted alone by thrust::less besides.
 using orders =
   std::tuple<thrust_less,
              cuda_std_less,
