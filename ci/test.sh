@@ -21,3 +21,4 @@ else
   say "testing; $compiled GPU test programs compiled, not run: no GPU on this machine"
 fi
 ctest --test-dir "$build" --output-on-failure -j "$jobs"
+say "built and tested in $((SECONDS / 60)) min $((SECONDS % 60)) s, with $jobs jobs"

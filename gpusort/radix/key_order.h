@@ -27,8 +27,8 @@ enum class key_kind
 };
 
 // A compiler that is asked to be pedantic is told that these are meant.
-__extension__ typedef __int128 int128;
-__extension__ typedef unsigned __int128 uint128;
+__extension__ using int128  = __int128;
+__extension__ using uint128 = unsigned __int128;
 
 template <class Key>
 __host__ __device__ constexpr key_kind kind_of()
