@@ -116,10 +116,12 @@ has_gpu() {
 # gpu_says FIELD OTHERWISE: what nvidia-smi says about the first GPU.
 gpu_says() { nvidia-smi --query-gpu="$1" --format=csv,noheader 2>/dev/null | head -n 1 | grep . || echo "$2"; }
 
-# configure OPTION...: with what the machine and GPUSORT_CMAKE_ARGS say.
+# configure OPTION...: everything but what the options leave out, with what the machine and GPUSORT_CMAKE_ARGS say.
+# Every option is named, because scripts share a build folder, and CMake remembers what the last one left out.
 configure() {
   local architecture=()
   if has_gpu; then architecture=("-DCMAKE_CUDA_ARCHITECTURES=$(gpu_says compute_cap native | tr -d .)"); fi
   # shellcheck disable=SC2086 # GPUSORT_CMAKE_ARGS is a list of words
-  cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "${architecture[@]}" "$@" ${GPUSORT_CMAKE_ARGS:-}
+  cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGPUSORT_BUILD_TESTS=ON -DGPUSORT_BUILD_EXAMPLES=ON \
+    -DGPUSORT_BUILD_BENCHMARKS=ON -DGPUSORT_REQUIRE_ALL=OFF -DGPUSORT_LINE_INFO=OFF "${architecture[@]}" "$@" ${GPUSORT_CMAKE_ARGS:-}
 }
