@@ -1,6 +1,6 @@
 // Sorts a few thousand elements inside one block by the ranks of their keys: one counting of bins, of which there are
-// about as many as keys or twice as many, then an odd-even transposition sort in registers of what shares a bin; or, where bins are too full for
-// that, digit by digit. Stable.
+// about as many as keys or twice as many, then an odd-even transposition sort in registers of what shares a bin; or, where
+// bins are too full for that, digit by digit. Stable.
 // Source: sorting a bucket completely inside a block is the last step of the hybrid sort of Sintorn and Assarsson; bins of
 // equal width by value, instead of digits, make it one step on keys without many duplicates.
 #pragma once

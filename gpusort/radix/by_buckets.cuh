@@ -9,6 +9,7 @@
 #include <gpusort/radix/in_cluster.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
+#include <gpusort/runtime/cluster.cuh>
 #include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/residency.cuh>
 

@@ -78,7 +78,8 @@ __host__ __device__ constexpr int sort_blocks_per_sm(std::size_t key_bytes, std:
 inline constexpr unsigned most_cluster_blocks = 16;
 
 /// Blocks of a cluster that sorts a whole input, the better choice first. Measured on an H200, uniform keys in the cache, in
-/// us with 8 and with 16; the border, 9216, lies between these: u32 2^13 14.4, 15.3; 2^14 15.4, 16.0; 2^15 17.8, 16.9; u64 2^13 15.1, 15.6; 2^14 17.1, 16.0; 2^15 21.9, 17.6.
+/// us with 8 and with 16; the border, 9216, lies between these: u32 2^13 14.4, 15.3; 2^14 15.4, 16.0; 2^15 17.8, 16.9; u64
+/// 2^13 15.1, 15.6; 2^14 17.1, 16.0; 2^15 21.9, 17.6.
 struct cluster_choice
 {
   unsigned blocks[2];
