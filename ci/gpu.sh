@@ -32,14 +32,14 @@ run_tests() {
   ctest --test-dir "$build" --output-on-failure -j 4 -L '^(host|gpu|example)$' "${without[@]}" "$@"
 }
 
-# One program under one tool; its output is kept and shown only if something was found.
+# One program under one tool, the tests of a filter; its output is kept and shown only if something was found.
 sanitize_one() {
-  local tool=$1 program=$2 log
+  local tool=$1 program=$2 tests=$3 log
   log=$build/sanitize/$(basename "$program").$tool.log
   local start=$SECONDS
   # Some tests provoke CUDA errors on purpose: a refused call is no finding, a bad access is.
   # Memcheck's own allocator for device code runs out where the device's does not: bounds of such memory are not checked.
-  local options=() tests=$filter left_out=
+  local options=() left_out=
   case $tool in
     memcheck) options=(--check-device-heap no) ;;
     # It has no such option, and from the first sort inside a kernel that takes memory from the device heap on, it ends in an
@@ -72,22 +72,36 @@ run_sanitizer() {
   export GPUSORT_TEST_STEP=${GPUSORT_TEST_STEP:-17}
   # The slowest first, so that it does not end alone.
   local tools=${GPUSORT_SANITIZE_TOOLS:-racecheck memcheck initcheck synccheck}
-  local tests=${GPUSORT_SANITIZE_TESTS:-.} tool program pairs=()
+  local tests=${GPUSORT_SANITIZE_TESTS:-.} tool source program jobs=()
+  # Racecheck takes up to half a minute for each launch of a cluster. So it gets code for devices that have none, where many
+  # blocks sort what a cluster would, and of clusters one test, whose sizes then take both ways through a small one.
+  local without_clusters=$build/without_clusters
+  if [[ $tools == *racecheck* ]]; then
+    build=$without_clusters GPUSORT_CMAKE_ARGS="${GPUSORT_CMAKE_ARGS:-} -DCMAKE_CUDA_ARCHITECTURES=75-virtual" \
+      build_targets gpusort_gpu_tests
+  fi
   mkdir -p "$build/sanitize"
   for tool in $tools; do
-    for program in "$build"/testing/*_test; do
-      # A host test of the same folder has no device source, nor has the program of code for old devices.
-      if [ -e "testing/device/$(basename "$program").cu" ] && [[ $program =~ $tests ]] && [[ $program != *large* ]]; then
-        pairs+=("$tool" "$program")
+    for source in testing/device/*_test.cu; do
+      program=$build/testing/$(basename "$source" .cu)
+      if [[ ! $program =~ $tests || $program == *large* ]]; then continue; fi
+      if [ "$tool" != racecheck ]; then
+        jobs+=("$tool" "$program" "$filter")
+        continue
       fi
+      if [[ $program == */radix_paths_test ]]; then
+        jobs+=("$tool" "$program" RadixPaths.ReversedWithEqualKeysStaysStable)
+        program=${program%_test}_old_code_test
+      fi
+      jobs+=("$tool" "$without_clusters/testing/$(basename "$program")" "$filter")
     done
   done
-  [ ${#pairs[@]} -gt 0 ] || die "no GPU test program matches '$tests'"
+  [ ${#jobs[@]} -gt 0 ] || die "no GPU test program matches '$tests'"
   say "sanitizing: $tools; tests $filter"
-  export build filter
+  export build
   export -f sanitize_one
   # shellcheck disable=SC2016 # the inner bash expands them
-  printf '%s\0' "${pairs[@]}" | xargs -0 -n 2 -P "${GPUSORT_SANITIZE_JOBS:-4}" bash -c 'sanitize_one "$1" "$2" || exit 1' _ \
+  printf '%s\0' "${jobs[@]}" | xargs -0 -n 3 -P "${GPUSORT_SANITIZE_JOBS:-4}" bash -c 'sanitize_one "$@" || exit 1' _ \
     || die "compute-sanitizer has findings"
   echo "no findings"
 }
