@@ -44,9 +44,7 @@ public:
        int size,
        Compare comp)
   {
-    bool const sorted = size == tile ? sort_in_place<true>(shared, keys_in, size, comp)
-                                     : sort_in_place<false>(shared, keys_in, size, comp);
-    if (!sorted)
+    if (!sort_into_shared(shared, [=](int place) { return keys_in[place]; }, size, comp))
     {
       copy(keys_in, keys_out, size);
       if constexpr (with_values)
@@ -67,18 +65,24 @@ public:
     }
   }
 
+  /// Sorts from(0), ... from(size - 1) into shared.keys, with shared.origin to match; all threads may read both afterwards.
+  /// False, for all threads, if the comparator contradicted itself: shared.keys then holds some of the keys.
+  template <class From>
+  __device__ static bool sort_into_shared(shared_storage& shared, From from, int size, Compare& comp)
+  {
+    return size == tile ? sort_tile<true>(shared, from, size, comp) : sort_tile<false>(shared, from, size, comp);
+  }
+
 private:
-  /// Sorts keys_in[0, size) into shared.keys, with shared.origin to match; all threads may read both afterwards.
-  /// False, for all threads, if the comparator contradicted itself.
-  template <bool Full>
-  __device__ static bool sort_in_place(shared_storage& shared, Key const* keys_in, int size, Compare& comp)
+  template <bool Full, class From>
+  __device__ static bool sort_tile(shared_storage& shared, From from, int size, Compare& comp)
   {
     Key* const keys = reinterpret_cast<Key*>(shared.keys);
     int const begin = static_cast<int>(threadIdx.x) * Items; // of this thread's elements
     int const left  = size - begin < 0 ? 0 : size - begin;
     int const own   = Full || left > Items ? Items : left;
 
-    copy(keys_in, keys, size);
+    move_tile<Threads, Items>(size, from, keys);
     __syncthreads();
 
     Key held[Items];

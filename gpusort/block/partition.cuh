@@ -92,6 +92,15 @@ public:
     }
   }
 
+  /// Completes the tile's prefixes, for kernels to come. Called by all threads, after `publish`.
+  __device__ void complete(std::uint32_t count) const
+  {
+    if (has_bucket() && !is_first())
+    {
+      chain_.exclusive_prefix(at_.number, at_.first_of_segment, bucket(), count);
+    }
+  }
+
   /// outputs[b] = where the elements of bucket b go, less their position in the tile; `start` is where the thread's bucket
   /// begins in the tile. Called by all threads of a block; a barrier has to follow.
   __device__ void note_outputs(std::uint64_t* outputs, std::uint32_t count, std::uint32_t start) const
@@ -252,7 +261,100 @@ public:
     }
   }
 
+  /// Puts the elements of a tile that the block has taken in the order of their buckets, where they are, and leaves the
+  /// prefixes of its counts in the look-back words. Classifies each element once, all of a thread's together:
+  /// `classify.all(keys, holds, buckets)` with `holds(i)` for those there are. Called by all threads of the block.
+  __device__ static void order_tile(
+    shared_storage& shared,
+    Classifier const& classify,
+    partition_work const& work,
+    tile_place const& at,
+    Key* keys,
+    Value* values)
+  {
+    places_by_look_back<Buckets> const places(work, at);
+    keys += at.begin;
+    if constexpr (with_values)
+    {
+      values += at.begin;
+    }
+    if (at.size == tile)
+    {
+      order_in_place<true>(shared, classify, places, at.size, keys, values);
+    }
+    else
+    {
+      order_in_place<false>(shared, classify, places, at.size, keys, values);
+    }
+  }
+
 private:
+  /// Ranks keys by bucket, publishes how many each has, and puts the keys into shared memory in the order of their buckets;
+  /// a barrier has to follow. Returns where the thread's bucket begins, and in `count` how many it has.
+  template <class Rank, class BucketOf, class Places>
+  __device__ static std::uint32_t
+  order(shared_storage& shared,
+        Rank& rank,
+        BucketOf bucket_of,
+        Places const& places,
+        Key const (&keys)[Items],
+        std::uint32_t (&ranks)[Items],
+        std::uint32_t& count)
+  {
+    rank.count(bucket_of, ranks);
+    __syncthreads();
+    if (threadIdx.x < Buckets)
+    {
+      count = rank.total();
+      places.publish(count);
+    }
+    std::uint32_t const start = rank.starts(shared.totals, count);
+    if (threadIdx.x < Buckets)
+    {
+      rank.spread(start);
+    }
+    __syncthreads();
+    rank.finish(ranks);
+    __syncthreads();
+    rank.put(keys, ranks, reinterpret_cast<Key*>(shared.keys));
+    return start;
+  }
+
+  template <bool Full>
+  __device__ static void order_in_place(
+    shared_storage& shared,
+    Classifier const& classify,
+    places_by_look_back<Buckets> const& places,
+    int size,
+    Key* keys,
+    Value* values)
+  {
+    bucket_rank<Buckets, Threads, Items, Full> rank(shared.counts, size);
+    Key held[Items];
+    std::uint32_t ranks[Items];
+    rank.load(keys, held);
+    classify.all(held, [&](int i) { return rank.holds(i); }, ranks);
+    std::uint32_t count = 0;
+    order(shared, rank, [&](int i) { return ranks[i]; }, places, held, ranks, count);
+    registers<Value, Items> held_values;
+    if constexpr (with_values)
+    {
+      rank.load(values, held_values.at);
+    }
+    __syncthreads();
+    Key const* const sorted_keys = reinterpret_cast<Key const*>(shared.keys);
+    block::move_tile<Threads, Items>(size, [&](int place) { return sorted_keys[place]; }, keys);
+    if constexpr (with_values)
+    {
+      __syncthreads();
+      Value* const sorted_values = reinterpret_cast<Value*>(shared.values);
+      rank.put(held_values.at, ranks, sorted_values);
+      __syncthreads();
+      block::move_tile<Threads, Items>(size, [&](int place) { return sorted_values[place]; }, values);
+    }
+    places.complete(count);
+  }
+
   /// `Full`: the tile has all its places in use.
   template <bool Full, bool Ordered, class Places>
   __device__ static void
@@ -270,25 +372,9 @@ private:
     Key keys[Items];
     std::uint32_t ranks[Items];
     rank.load(keys_in, keys);
-    rank.count([&](int i) { return classify(keys[i]); }, ranks);
-    __syncthreads();
-
-    std::uint32_t count = 0;
-    if (threadIdx.x < Buckets)
-    {
-      count = rank.total();
-      places.publish(count);
-    }
-    std::uint32_t const start = rank.starts(shared.totals, count);
-    if (threadIdx.x < Buckets)
-    {
-      rank.spread(start);
-    }
-    __syncthreads();
-    rank.finish(ranks);
-    __syncthreads();
-    Key* const sorted_keys = reinterpret_cast<Key*>(shared.keys);
-    rank.put(keys, ranks, sorted_keys);
+    std::uint32_t count       = 0;
+    std::uint32_t const start = order(shared, rank, [&](int i) { return classify(keys[i]); }, places, keys, ranks, count);
+    Key* const sorted_keys    = reinterpret_cast<Key*>(shared.keys);
 
     registers<Value, Items> values;
     if constexpr (with_values)

@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #if defined(__CUDACC__)
+#  include <gpusort/hybrid/device.cuh>
 #  include <gpusort/merge/device.cuh>
 #  include <gpusort/radix/device.cuh>
 #  include <gpusort/radix/fields.cuh>
@@ -120,6 +121,10 @@ struct sequential_backend<automatic_t>
 };
 
 #if defined(__CUDACC__)
+template <>
+struct device_backend<hybrid_sort_t> : hybrid::device
+{};
+
 template <>
 struct device_backend<merge_sort_t> : merge::device
 {};

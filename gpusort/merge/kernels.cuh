@@ -164,80 +164,48 @@ __device__ bool merge_tile(
   return a == (lane < 31 ? next_lane : shared.a_of_warp[warp + 1]);
 }
 
-/// Merges neighbouring sorted runs of `run` elements pairwise. `run` is a multiple of the tile.
-/// Grid: a block a tile. Block: the tile's threads. Shared: merge_storage.
-///
-/// A comparator that contradicts itself (NaN under <, say) can make threads disagree about where the runs are cut, and
-/// elements would be lost. Every cut is therefore checked, and a pass that fails sets checks[pass]. No later pass then
-/// touches anything, so that the source of the failed pass survives: a permutation of the input.
+/// A tile of the merge of two runs: where its elements lie, of one run and of the other, and where it goes.
+struct merged_tile
+{
+  std::size_t a_begin;
+  std::size_t b_begin;
+  std::size_t out;
+  int a_count;
+  int size;
+};
+
+/// Merges a tile. False, for some thread, if the comparator contradicted itself. Called by all threads of a block.
 template <class Key, class Value, class Compare>
-__global__ void
-__launch_bounds__(shape_of<Key, Value>().threads,
-                  runtime::resident_blocks(shape_of<Key, Value>().threads, shape_of<Key, Value>().blocks))
-  merge_runs(Key const* keys_in,
-             Key* keys_out,
-             Value const* values_in,
-             Value* values_out,
-             std::size_t n,
-             std::size_t run,
-             std::size_t const* cuts,
-             unsigned* checks,
-             int pass,
-             Compare comp)
+__device__ bool merge_place(
+  merge_storage<Key, Value>& shared,
+  merged_tile const& at,
+  Key const* keys_in,
+  Key* keys_out,
+  Value const* values_in,
+  Value* values_out,
+  Compare& comp)
 {
   constexpr int threads      = shape_of<Key, Value>().threads;
   constexpr int items        = shape_of<Key, Value>().items;
   constexpr int tile         = threads * items;
   constexpr bool with_values = !std::is_empty_v<Value>;
 
-  extern __shared__ uint4 shared_words[];
-  auto& shared     = *reinterpret_cast<merge_storage<Key, Value>*>(shared_words);
   Key* const keys  = reinterpret_cast<Key*>(shared.keys);
   int const thread = static_cast<int>(threadIdx.x);
-
-  runtime::wait_for_previous_kernel();
-  if (failed_before(checks, pass))
-  {
-    return;
-  }
-
-  std::size_t const tile_begin = static_cast<std::size_t>(blockIdx.x) * tile;
-  run_pair const pair(tile_begin, run, n);
-  std::size_t const total  = pair.a_size + pair.b_size;
-  std::size_t const from   = tile_begin - pair.begin;
-  std::size_t const to     = from + tile < total ? from + tile : total;
-  std::size_t const a_from = from == 0 ? 0 : cuts[blockIdx.x];
-  std::size_t const a_to   = to == total ? pair.a_size : cuts[blockIdx.x + std::size_t{1}];
-  std::size_t const b_from = from - a_from;
-  if (a_to < a_from || to - a_to < b_from)
-  {
-    if (thread == 0)
-    {
-      checks[pass] = 1;
-    }
-    return;
-  }
-  int const a_count = static_cast<int>(a_to - a_from);
-  int const size    = static_cast<int>(to - from);
-
-  // Where the tile's elements lie before the merge: first those of one run, then those of the other.
-  std::size_t const a_begin = pair.begin + a_from;
-  std::size_t const b_begin = pair.begin + pair.a_size + b_from;
-  auto place_in = [&](int place) { return place < a_count ? a_begin + place : b_begin + (place - a_count); };
+  int const size   = at.size;
+  auto place_in    = [&](int place) {
+    return place < at.a_count ? at.a_begin + place : at.b_begin + (place - at.a_count);
+  };
 
   block::move_tile<threads, items>(size, [&](int place) { return keys_in[place_in(place)]; }, keys);
   __syncthreads();
 
   int const diagonal = thread * items < size ? thread * items : size;
   std::uint16_t source[items];
-  bool const consistent = size == tile ? merge_tile<true>(shared, a_count, size, diagonal, source, comp)
-                                       : merge_tile<false>(shared, a_count, size, diagonal, source, comp);
-  if (!consistent)
-  {
-    checks[pass] = 1;
-  }
+  bool const consistent = size == tile ? merge_tile<true>(shared, at.a_count, size, diagonal, source, comp)
+                                       : merge_tile<false>(shared, at.a_count, size, diagonal, source, comp);
   __syncthreads();
-  block::move_tile<threads, items>(size, [&](int place) { return keys[place]; }, keys_out + tile_begin);
+  block::move_tile<threads, items>(size, [&](int place) { return keys[place]; }, keys_out + at.out);
 
   if constexpr (with_values)
   {
@@ -262,7 +230,74 @@ __launch_bounds__(shape_of<Key, Value>().threads,
       }
     }
     __syncthreads();
-    block::move_tile<threads, items>(size, [&](int place) { return values[place]; }, values_out + tile_begin);
+    block::move_tile<threads, items>(size, [&](int place) { return values[place]; }, values_out + at.out);
+  }
+  return consistent;
+}
+
+/// Merges neighbouring sorted runs of `run` elements pairwise. `run` is a multiple of the tile.
+/// Grid: a block a tile. Block: the tile's threads. Shared: merge_storage.
+///
+/// A comparator that contradicts itself (NaN under <, say) can make threads disagree about where the runs are cut, and
+/// elements would be lost. Every cut is therefore checked, and a pass that fails sets checks[pass]. No later pass then
+/// touches anything, so that the source of the failed pass survives: a permutation of the input.
+template <class Key, class Value, class Compare>
+__global__ void
+__launch_bounds__(shape_of<Key, Value>().threads,
+                  runtime::resident_blocks(shape_of<Key, Value>().threads, shape_of<Key, Value>().blocks))
+  merge_runs(Key const* keys_in,
+             Key* keys_out,
+             Value const* values_in,
+             Value* values_out,
+             std::size_t n,
+             std::size_t run,
+             std::size_t const* cuts,
+             unsigned* checks,
+             int pass,
+             Compare comp)
+{
+  constexpr int tile = merge_storage<Key, Value>::tile;
+
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<merge_storage<Key, Value>*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  if (failed_before(checks, pass))
+  {
+    return;
+  }
+
+  std::size_t const tile_begin = static_cast<std::size_t>(blockIdx.x) * tile;
+  run_pair const pair(tile_begin, run, n);
+  std::size_t const total  = pair.a_size + pair.b_size;
+  std::size_t const from   = tile_begin - pair.begin;
+  std::size_t const to     = from + tile < total ? from + tile : total;
+  std::size_t const a_from = from == 0 ? 0 : cuts[blockIdx.x];
+  std::size_t const a_to   = to == total ? pair.a_size : cuts[blockIdx.x + std::size_t{1}];
+  std::size_t const b_from = from - a_from;
+  if (a_to < a_from || to - a_to < b_from)
+  {
+    if (threadIdx.x == 0)
+    {
+      checks[pass] = 1;
+    }
+    return;
+  }
+  bool const consistent = merge_place(
+    shared,
+    {pair.begin + a_from,
+     pair.begin + pair.a_size + b_from,
+     tile_begin,
+     static_cast<int>(a_to - a_from),
+     static_cast<int>(to - from)},
+    keys_in,
+    keys_out,
+    values_in,
+    values_out,
+    comp);
+  if (!consistent)
+  {
+    checks[pass] = 1;
   }
 }
 

@@ -153,7 +153,7 @@ struct device
       sort_blocks<is_float, sort_class::small>(stream, order, 1, none, {}, n, 0, at);
       return;
     }
-    std::size_t const room = plan.one_block ? runtime::least_shared_bytes : shared_bytes_of_device();
+    std::size_t const room = plan.one_block ? runtime::least_shared_bytes : runtime::shared_bytes_of_device();
     bool const sorts_large = plan_type::large_bytes() <= room;
     if (sorts_large && n <= plan_type::tile_of(sort_class::large))
     {
@@ -194,7 +194,7 @@ struct device
                       static_cast<std::uint32_t>(plan.tiles),
                       static_cast<std::uint32_t>(by_buckets ? plan.spare : 0),
                       runtime::at_offset<std::uint32_t>(base, plan.status)};
-    std::size_t const processors       = multiprocessors();
+    std::size_t const processors       = runtime::multiprocessors();
     constexpr std::size_t moving_bytes = sizeof(typename partition::shared_storage);
 
     runtime::check(cudaMemsetAsync(sizes, 0, plan.status - plan.sizes, stream), "gpusort: radix_sort: clear counters");
@@ -334,25 +334,6 @@ private:
       n,
       from,
       at);
-  }
-
-  static std::size_t of_device(cudaDeviceAttr attribute, char const* what)
-  {
-    int device = 0, value = 0;
-    runtime::check(cudaGetDevice(&device), "gpusort: current device");
-    runtime::check(cudaDeviceGetAttribute(&value, attribute, device), what);
-    return static_cast<std::size_t>(value);
-  }
-
-  /// What a block can have.
-  static std::size_t shared_bytes_of_device()
-  {
-    return of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin, "gpusort: shared memory of the device");
-  }
-
-  static std::size_t multiprocessors()
-  {
-    return of_device(cudaDevAttrMultiProcessorCount, "gpusort: processor count");
   }
 };
 

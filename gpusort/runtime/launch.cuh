@@ -120,6 +120,26 @@ void launch(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t s
   check(cudaLaunchKernelEx(&launch.config, kernel, static_cast<Params>(args)...), "gpusort: kernel launch");
 }
 
+/// An attribute of the current device.
+inline std::size_t of_device(cudaDeviceAttr attribute, char const* what)
+{
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "gpusort: current device");
+  check(cudaDeviceGetAttribute(&value, attribute, device), what);
+  return static_cast<std::size_t>(value);
+}
+
+/// What a block can have.
+inline std::size_t shared_bytes_of_device()
+{
+  return of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin, "gpusort: shared memory of the device");
+}
+
+inline std::size_t multiprocessors()
+{
+  return of_device(cudaDevAttrMultiProcessorCount, "gpusort: processor count");
+}
+
 /// Blocks of `per_block` items that cover `n` items.
 constexpr std::size_t blocks_for(std::size_t n, std::size_t per_block)
 {

@@ -1,4 +1,4 @@
-// expect: quicksort and hybrid_sort run on the host only so far, under thrust::seq or thrust::host
+// expect: quicksort runs on the host only so far, under thrust::seq or thrust::host
 #include <gpusort/sort.h>
 
 #include <thrust/device_vector.h>

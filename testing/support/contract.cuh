@@ -6,6 +6,7 @@
 #include <testing/support/oracle.cuh>
 #include <testing/support/types.cuh>
 
+#include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/sort.h>
@@ -117,8 +118,10 @@ std::vector<std::size_t> sizes()
     {
       auto const digits = radix::pass_shape_for(key_bytes, moved_bytes);
       auto const runs   = merge::tile_shape_for(key_bytes, moved_bytes);
+      auto const bucket = hybrid::sort_shape_for(key_bytes, moved_bytes);
       add(digits.threads, digits.items);
       add(runs.threads, runs.items);
+      add(bucket.threads, bucket.items);
       for (radix::sort_class const c : {radix::sort_class::small, radix::sort_class::large})
       {
         auto const whole = radix::sort_shape_for(key_bytes, moved_bytes, c);
@@ -153,6 +156,7 @@ struct check_every_algorithm
     EXPECT_TRUE(room.matches_thrust(e, offset, thrusts)) << "thrust::stable_sort";
     with_both_functions(e, thrust::device, ours, "automatic");
     with_both_functions(e, gpusort::merge_sort(thrust::device), ours, "merge_sort");
+    with_both_functions(e, gpusort::hybrid_sort(thrust::device), ours, "hybrid_sort");
     if constexpr (gpusort::supports_v<gpusort::radix_sort_t, Key, Ours>)
     {
       with_both_functions(e, gpusort::radix_sort(thrust::device), ours, "radix_sort");

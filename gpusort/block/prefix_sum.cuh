@@ -1,0 +1,35 @@
+// Prefix sums over the first threads of a block.
+#pragma once
+
+#include <gpusort/block/warp.cuh>
+
+namespace gpusort::block
+{
+
+/// A sum a warp of `Count` threads.
+template <class T, int Count>
+using warp_sums = T[Count / 32];
+
+/// The sum of the values of the threads before this one, among the first `Count`; nothing for the others. Called by all
+/// threads of a block of at least `Count`; contains a barrier, and has to be followed by one before the sums are used again.
+template <int Count, class T>
+__device__ T exclusive_sum(warp_sums<T, Count>& sums, T value)
+{
+  static_assert(Count % 32 == 0);
+  int const warp    = static_cast<int>(threadIdx.x) / 32;
+  T const inclusive = inclusive_sum_of_warp(value);
+  if (warp < Count / 32 && threadIdx.x % 32 == 31)
+  {
+    sums[warp] = inclusive;
+  }
+  __syncthreads();
+  T before{};
+#pragma unroll
+  for (int w = 0; w < Count / 32; ++w)
+  {
+    before += w < warp ? sums[w] : T{};
+  }
+  return before + inclusive - value;
+}
+
+} // namespace gpusort::block

@@ -1,0 +1,712 @@
+// The kernels of the hybrid sort: choose splitters, order tiles by bucket, move them, sort the buckets that fit a block, merge
+// what is left.
+#pragma once
+
+#include <gpusort/block/look_back.cuh>
+#include <gpusort/block/merge.cuh>
+#include <gpusort/block/merge_sort.cuh>
+#include <gpusort/block/partition.cuh>
+#include <gpusort/block/prefix_sum.cuh>
+#include <gpusort/block/tile.cuh>
+#include <gpusort/block/warp.cuh>
+#include <gpusort/hybrid/splitters.cuh>
+#include <gpusort/hybrid/tuning.h>
+#include <gpusort/merge/kernels.cuh>
+#include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/residency.cuh>
+
+#include <cuda/atomic>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace gpusort::hybrid
+{
+
+template <class Value>
+inline constexpr std::size_t value_bytes_v = std::is_same_v<Value, block::no_values> ? 0 : sizeof(Value);
+
+/// What becomes of a segment.
+enum class fate : std::uint32_t
+{
+  is_split,
+  is_one_bucket, // it fits a block, or is longer than look-back can count
+  is_done // it has nothing but equivalent keys
+};
+
+/// A bucket of the last level.
+struct bucket
+{
+  std::uint64_t begin;
+  std::uint64_t size_and_done;
+
+  static constexpr std::uint64_t done = std::uint64_t{1} << 63;
+
+  __device__ std::uint64_t size() const
+  {
+    return size_and_done & ~done;
+  }
+  __device__ bool is_done() const
+  {
+    return (size_and_done & done) != 0;
+  }
+};
+
+/// A bucket that no block sorts.
+struct leftover
+{
+  std::uint64_t begin;
+  std::uint64_t size;
+  std::uint64_t first_tile; // of all tiles of leftovers
+  std::uint32_t passes; // of merging
+  std::uint32_t failed; // the first pass in which the comparator contradicted itself, from 1 on; or 0
+};
+
+/// What blocks tell each other; zero before the sort.
+struct counters
+{
+  std::uint32_t tickets[2]; // of either level
+  std::uint32_t tiles[2]; // of either level
+  unsigned long long leftovers; // their number, and in the lower bits, of the number of tiles_bits, their tiles
+  unsigned long long merge_tickets;
+  unsigned long long merge_steps_done;
+  std::uint32_t merge_passes; // the most that a leftover takes
+
+  static constexpr int tiles_bits = 44;
+};
+
+/// A level of the split, in device memory. The first has one segment, all of the input, and may look back through it part by
+/// part; those of the second are the first one's buckets.
+template <class Key>
+struct split_level
+{
+  int number;
+  int log2; // of the buckets of a segment
+  std::uint32_t segments;
+  std::uint32_t chain_count;
+  block::segment* chains; // what is looked back through: parts of the one segment, or each segment
+  fate* fates; // of each segment
+  splitter_tree<Key>* trees; // of each segment
+  std::uint32_t* status; // look-back words, tiles x most_buckets
+  counters* all;
+  int tile;
+
+  __device__ std::uint32_t segment_of(std::uint32_t chain) const
+  {
+    return segments == 1 ? 0 : chain;
+  }
+
+  /// The chains of a segment: the first, and how many.
+  __device__ std::uint32_t first_chain(std::uint32_t segment) const
+  {
+    return segments == 1 ? 0 : segment;
+  }
+  __device__ std::uint32_t chains_of_segment() const
+  {
+    return segments == 1 ? chain_count : 1;
+  }
+
+  /// How many elements of a chain's tiles up to this one are in a bucket, once the level is ordered.
+  __device__ std::uint32_t counted(std::uint32_t tile_number, unsigned bucket_number) const
+  {
+    return status[static_cast<std::size_t>(tile_number) * most_buckets + bucket_number] & block::look_back::max_count;
+  }
+
+  /// How many of the elements of `chains_from` to before `chains_to` are in a bucket.
+  __device__ std::uint64_t counted_in(std::uint32_t chains_from, std::uint32_t chains_to, unsigned bucket_number) const
+  {
+    std::uint64_t sum = 0;
+    for (std::uint32_t c = chains_from; c < chains_to; ++c)
+    {
+      block::segment const chain = chains[c];
+      if (chain.size > 0)
+      {
+        sum += counted(chain.first_tile + tiles_of(chain.size) - 1, bucket_number);
+      }
+    }
+    return sum;
+  }
+
+  __host__ __device__ std::uint32_t tiles_of(std::uint64_t size) const
+  {
+    return static_cast<std::uint32_t>((size + static_cast<std::uint64_t>(tile) - 1) / static_cast<std::uint64_t>(tile));
+  }
+};
+
+/// The arrays between which keys and values move; the first pair is the caller's.
+template <class Key, class Value>
+struct buffers
+{
+  Key* keys[2];
+  Value* values[2];
+};
+
+/// Sizes that decide how segments are split.
+struct split_sizes
+{
+  std::uint64_t n;
+  std::uint64_t most; // that a block sorts
+  std::uint64_t bucket; // what a bucket should have
+  std::uint64_t chain; // the most that a chain has
+};
+
+template <class Key, class Compare>
+struct choice_storage
+{
+  typename splitter_choice<Key, Compare>::shared_storage sample;
+  block::warp_sums<std::uint64_t, most_buckets> sums;
+  block::warp_sums<std::uint32_t, most_buckets> tile_sums;
+  block::segment own;
+};
+
+/// Chooses the splitters of each segment of a level, after the level before, if there is one, has been moved; decides what
+/// becomes of each segment, lists the chains, and, of segments that are not split, the buckets.
+/// Grid: a block a segment. Block: splitter_choice's threads. Shared: choice_storage.
+template <class Key, class Compare>
+__global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
+  sample_splitters(
+    Key const* keys, split_level<Key> level, split_level<Key> previous, split_sizes sizes, bucket* buckets, Compare comp)
+{
+  using choice = splitter_choice<Key, Compare>;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<choice_storage<Key, Compare>*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  unsigned const thread = threadIdx.x;
+  fate own_fate         = fate::is_split;
+  if (level.number == 0)
+  {
+    for (std::uint32_t c = thread; c < level.chain_count; c += choice::threads)
+    {
+      std::uint64_t const begin = c * sizes.chain;
+      std::uint64_t const left  = sizes.n - begin;
+      level.chains[c]           = {begin, left < sizes.chain ? left : sizes.chain, level.tiles_of(begin)};
+    }
+    if (thread == 0)
+    {
+      shared.own          = {0, sizes.n, 0};
+      level.all->tiles[0] = level.tiles_of(sizes.n);
+    }
+  }
+  else
+  {
+    bool const is_segment     = thread < level.segments;
+    std::uint64_t const size  = is_segment ? previous.counted_in(0, previous.chain_count, thread) : 0;
+    std::uint32_t const tiles = is_segment ? level.tiles_of(size) : 0;
+    block::segment const mine{block::exclusive_sum<most_buckets>(shared.sums, size),
+                              size,
+                              block::exclusive_sum<most_buckets>(shared.tile_sums, tiles)};
+    if (thread == blockIdx.x)
+    {
+      shared.own                = mine;
+      level.chains[blockIdx.x]  = mine;
+    }
+    if (blockIdx.x == 0 && thread == level.segments - 1)
+    {
+      level.all->tiles[level.number] = mine.first_tile + tiles;
+    }
+  }
+  __syncthreads();
+  block::segment const own = shared.own;
+  if (level.number > 0)
+  {
+    own_fate = previous.trees[0].is_of_equals(blockIdx.x)            ? fate::is_done
+             : own.size <= sizes.most || own.size > sizes.chain ? fate::is_one_bucket
+                                                                     : fate::is_split;
+  }
+  if (thread == 0)
+  {
+    level.fates[blockIdx.x] = own_fate;
+  }
+  unsigned const most = 1u << level.log2;
+  if (own_fate != fate::is_split)
+  {
+    if (thread < most)
+    {
+      bucket const all{own.begin, own.size | (own_fate == fate::is_done ? bucket::done : 0)};
+      buckets[blockIdx.x * most + thread] = thread == 0 ? all : bucket{own.begin + own.size, 0};
+    }
+    return;
+  }
+  std::uint64_t const wanted = own.size / sizes.bucket + 1;
+  choice::choose(shared.sample,
+                 keys + own.begin,
+                 own.size,
+                 wanted < 2 ? 2 : wanted < most ? static_cast<unsigned>(wanted) : most,
+                 level.log2,
+                 level.trees[blockIdx.x],
+                 comp);
+}
+
+template <class Key, class Value>
+__host__ __device__ constexpr block_shape tile_shape_of()
+{
+  return tile_shape_for(sizeof(Key), value_bytes_v<Value>);
+}
+
+template <class Key, class Value, class Compare>
+using bucket_partition = block::partition<Key,
+                                          Value,
+                                          splitter_search<Key, Compare>,
+                                          most_buckets,
+                                          tile_shape_of<Key, Value>().threads,
+                                          tile_shape_of<Key, Value>().items>;
+
+template <class Key, class Value, class Compare>
+struct order_storage
+{
+  typename bucket_partition<Key, Value, Compare>::shared_storage tile;
+  splitter_tree<Key> tree;
+};
+
+/// Puts the elements of every tile of a level in the order of their buckets, and leaves in the look-back words how many of
+/// each bucket a chain's tiles up to each one have. A comparator is asked here, once for each element, and not again when
+/// elements move: whatever it says, they all do, and to where there is room for them.
+/// Grid: at least a block a tile. Block: bucket_partition's threads. Shared: order_storage.
+template <class Key, class Value, class Compare>
+__global__ void
+__launch_bounds__(tile_shape_of<Key, Value>().threads,
+                  runtime::resident_blocks(tile_shape_of<Key, Value>().threads, tile_shape_of<Key, Value>().blocks))
+  order_tiles(Key* keys, Value* values, split_level<Key> level, Compare comp)
+{
+  using partition = bucket_partition<Key, Value, Compare>;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<order_storage<Key, Value, Compare>*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  std::uint32_t const tile = partition::take_tile(shared.tile, &level.all->tickets[level.number]);
+  if (tile >= level.all->tiles[level.number])
+  {
+    return;
+  }
+  block::tile_place const place = block::place_among(level.chains, level.chain_count, tile, level.tile);
+  std::uint32_t const segment   = level.segment_of(place.segment);
+  if (level.fates[segment] != fate::is_split)
+  {
+    return;
+  }
+  auto const& tree = level.trees[segment];
+  for (unsigned i = threadIdx.x; i < 1u << level.log2; i += partition::threads)
+  {
+    if (i > 0)
+    {
+      shared.tree.keys()[i] = tree.keys()[i];
+    }
+  }
+  if (threadIdx.x < most_buckets / 32)
+  {
+    shared.tree.repeats[threadIdx.x] = tree.repeats[threadIdx.x];
+  }
+  __syncthreads();
+  partition::order_tile(shared.tile,
+                        splitter_search<Key, Compare>{shared.tree, level.log2, comp},
+                        {nullptr, nullptr, 1, most_buckets, level.status, level.number}, // all words have to be left behind
+                        place,
+                        keys,
+                        values);
+}
+
+struct move_storage
+{
+  block::warp_sums<std::uint32_t, most_buckets> tile_sums;
+  block::warp_sums<std::uint64_t, most_buckets> sums;
+  std::uint64_t outputs[most_buckets]; // where a bucket's elements go, less their position in the tile
+  std::uint32_t starts[most_buckets]; // of buckets in the tile
+};
+
+/// Moves ordered tiles from number `level.number` of the arrays to the other, every element to its bucket, in input order;
+/// and lists the buckets of segments that are split, if there is a list.
+/// Grid: at least a block a tile. Block: tile_shape_of's threads. Shared: move_storage.
+template <class Key, class Value>
+__global__ void
+__launch_bounds__(tile_shape_of<Key, Value>().threads,
+                  runtime::resident_blocks(tile_shape_of<Key, Value>().threads, tile_shape_of<Key, Value>().blocks))
+  move_tiles(split_level<Key> level, buffers<Key, Value> at, bucket* buckets)
+{
+  constexpr int threads      = tile_shape_of<Key, Value>().threads;
+  constexpr int items        = tile_shape_of<Key, Value>().items;
+  constexpr int together     = sizeof(Key) <= 8 ? 6 : 3; // elements that a thread has under way
+  constexpr bool with_values = value_bytes_v<Value> != 0;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<move_storage*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  std::uint32_t const tile = blockIdx.x;
+  if (tile >= level.all->tiles[level.number])
+  {
+    return;
+  }
+  block::tile_place const place = block::place_among(level.chains, level.chain_count, tile, level.tile);
+  std::uint32_t const segment   = level.segment_of(place.segment);
+  bool const is_split           = level.fates[segment] == fate::is_split;
+  unsigned const own            = threadIdx.x; // bucket
+  unsigned const most           = 1u << level.log2;
+  if (is_split)
+  {
+    std::uint32_t before_tile = 0, count = 0;
+    std::uint64_t total = 0, in_chains_before = 0;
+    if (own < most)
+    {
+      std::uint32_t const first = level.first_chain(segment);
+      bool const first_of_chain = tile == place.first_of_segment;
+      before_tile               = first_of_chain ? 0 : level.counted(tile - 1, own);
+      count                     = level.counted(tile, own) - before_tile;
+      in_chains_before          = level.counted_in(first, place.segment, own);
+      total = in_chains_before + level.counted_in(place.segment, first + level.chains_of_segment(), own);
+    }
+    std::uint32_t const start = block::exclusive_sum<most_buckets>(shared.tile_sums, count);
+    std::uint64_t const begin =
+      level.chains[level.first_chain(segment)].begin + block::exclusive_sum<most_buckets>(shared.sums, total);
+    if (own < most)
+    {
+      shared.starts[own]  = start;
+      shared.outputs[own] = begin + in_chains_before + before_tile - start;
+      if (buckets != nullptr && tile == level.chains[level.first_chain(segment)].first_tile)
+      {
+        buckets[segment * most + own] = {
+          begin, total | (level.trees[segment].is_of_equals(own) ? bucket::done : std::uint64_t{0})};
+      }
+    }
+    __syncthreads();
+  }
+  auto const output_of = [&](int position) {
+    if (!is_split)
+    {
+      return place.begin + static_cast<std::uint64_t>(position);
+    }
+    unsigned found = 0;
+    for (unsigned step = most / 2; step > 0; step /= 2)
+    {
+      found += shared.starts[found + step] <= static_cast<std::uint32_t>(position) ? step : 0;
+    }
+    return shared.outputs[found] + static_cast<std::uint64_t>(position);
+  };
+  bool const from_home         = level.number % 2 == 0;
+  Key const* const keys_in     = (from_home ? at.keys[0] : at.keys[1]) + place.begin;
+  Key* const keys_out          = from_home ? at.keys[1] : at.keys[0];
+  Value const* const values_in = (from_home ? at.values[0] : at.values[1]) + (with_values ? place.begin : 0);
+  Value* const values_out      = from_home ? at.values[1] : at.values[0];
+#pragma unroll 1
+  for (int row = 0; row < items; row += together)
+  {
+    Key keys[together];
+    block::registers<Value, together> values;
+    int const first = row * threads;
+    int const left  = place.size - first < together * threads ? place.size - first : together * threads;
+    if (left <= 0)
+    {
+      break;
+    }
+    block::read_tile<threads>(keys, left, [&](int i) { return keys_in[first + i]; });
+    if constexpr (with_values)
+    {
+      block::read_tile<threads>(values.at, left, [&](int i) { return values_in[first + i]; });
+    }
+#pragma unroll
+    for (int i = 0; i < together; ++i)
+    {
+      int const position = first + i * threads + static_cast<int>(threadIdx.x);
+      if (position < place.size)
+      {
+        std::uint64_t const output = output_of(position);
+        keys_out[output]           = keys[i];
+        if constexpr (with_values)
+        {
+          values_out[output] = values.at[i];
+        }
+      }
+    }
+  }
+}
+
+template <class Key, class Value>
+__host__ __device__ constexpr block_shape sort_shape_of()
+{
+  return sort_shape_for(sizeof(Key), value_bytes_v<Value>);
+}
+
+template <class Key, class Value, class Compare>
+using bucket_sort =
+  block::merge_sort<Key, Value, Compare, sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().items>;
+
+template <class Key, class Value, class Compare>
+struct sort_storage
+{
+  typename bucket_sort<Key, Value, Compare>::shared_storage sorter;
+  std::uint32_t done[most_buckets / 32];
+};
+
+/// Passes that merge `tiles` sorted tiles.
+__host__ __device__ constexpr std::uint32_t passes_for(std::uint64_t tiles)
+{
+  std::uint32_t passes = 0;
+  while (std::uint64_t{1} << passes < tiles)
+  {
+    ++passes;
+  }
+  return passes;
+}
+
+/// Sorts every bucket from number `from` of the arrays into the caller's, and lists those that are too large for a block.
+/// Without a list of buckets, all n elements are one.
+/// Grid: any. Block: bucket_sort's threads. Shared: sort_storage.
+template <class Key, class Value, class Compare>
+__global__ void
+__launch_bounds__(sort_shape_of<Key, Value>().threads,
+                  runtime::resident_blocks(sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().blocks))
+  sort_buckets(buffers<Key, Value> at,
+               int from,
+               std::size_t n,
+               bucket const* buckets,
+               std::uint32_t count,
+               leftover* leftovers,
+               counters* all,
+               Compare comp)
+{
+  using sorter          = bucket_sort<Key, Value, Compare>;
+  constexpr int threads = sort_shape_of<Key, Value>().threads;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<sort_storage<Key, Value, Compare>*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  Key const* const keys_in     = from == 0 ? at.keys[0] : at.keys[1];
+  Value const* const values_in = from == 0 ? at.values[0] : at.values[1];
+  for (std::uint32_t b = blockIdx.x; b < count; b += gridDim.x)
+  {
+    bucket const own         = buckets == nullptr ? bucket{0, n} : buckets[b];
+    std::uint64_t const size = own.size();
+    if (size == 0 || own.is_done())
+    {
+      continue;
+    }
+    if (size > sorter::tile)
+    {
+      if (threadIdx.x == 0)
+      {
+        constexpr auto tile            = static_cast<std::uint64_t>(merge::merge_storage<Key, Value>::tile);
+        std::uint64_t const tiles      = (size + tile - 1) / tile;
+        std::uint32_t const passes     = passes_for(tiles);
+        unsigned long long const taken = atomicAdd(&all->leftovers, (1ull << counters::tiles_bits) | tiles);
+        leftovers[taken >> counters::tiles_bits] = {
+          own.begin, size, taken & ((1ull << counters::tiles_bits) - 1), passes, 0};
+        atomicMax(&all->merge_passes, passes);
+      }
+      continue;
+    }
+    __syncthreads();
+    bool constexpr with_values = sorter::with_values;
+    sorter::sort(shared.sorter,
+                 keys_in + own.begin,
+                 at.keys[0] + own.begin,
+                 with_values ? values_in + own.begin : nullptr,
+                 with_values ? at.values[0] + own.begin : nullptr,
+                 static_cast<int>(size),
+                 comp);
+  }
+  if (from == 0)
+  {
+    return;
+  }
+  // What is done has not come home: it may be nearly all there is, so that all blocks take a share of each.
+  unsigned const thread = threadIdx.x;
+  bool const is_done    = thread < count && buckets[thread].is_done() && buckets[thread].size() > 0;
+  if (__syncthreads_or(is_done) == 0)
+  {
+    return;
+  }
+  static_assert(threads >= most_buckets);
+  std::uint32_t const word = __ballot_sync(block::all_lanes, is_done);
+  if (thread < most_buckets && thread % 32 == 0)
+  {
+    shared.done[thread / 32] = word;
+  }
+  __syncthreads();
+  for (std::uint32_t b = 0; b < count; ++b)
+  {
+    if ((shared.done[b / 32] >> b % 32 & 1u) != 0)
+    {
+      bucket const own = buckets[b];
+      for (std::uint64_t i = own.begin + static_cast<std::uint64_t>(blockIdx.x) * threads + thread;
+           i < own.begin + own.size();
+           i += static_cast<std::uint64_t>(gridDim.x) * threads)
+      {
+        at.keys[0][i] = at.keys[1][i];
+        if constexpr (sorter::with_values)
+        {
+          at.values[0][i] = at.values[1][i];
+        }
+      }
+    }
+  }
+}
+
+/// The shared memory of merge_leftovers, one way or another.
+template <class Key, class Value, class Compare>
+struct leftover_storage
+{
+  union
+  {
+    typename merge::tile_sort<Key, Value, Compare>::shared_storage sorter;
+    merge::merge_storage<Key, Value> merging;
+  };
+  unsigned long long step;
+};
+
+/// The leftover that a tile belongs to, of those that `tile` may belong to.
+__device__ inline std::uint32_t leftover_of(leftover const* leftovers, std::uint32_t count, std::uint64_t tile)
+{
+  std::uint32_t low = 0, high = count;
+  while (high - low > 1)
+  {
+    std::uint32_t const middle = low + (high - low) / 2;
+    (leftovers[middle].first_tile <= tile ? low : high) = middle;
+  }
+  return low;
+}
+
+/// Merge-sorts the buckets that are too large for a block, from number `from` of the arrays into the caller's: its tiles, then
+/// pairs of runs, pass by pass. All is one sequence of steps, of which blocks take the next one; a step waits until the
+/// phase before its own is done, whose steps blocks have taken that do not wait for it.
+/// Where a comparator contradicts itself, what survives is the source of the pass that finds out: a permutation of the input.
+/// Grid: any. Block: merge's threads. Shared: leftover_storage.
+template <class Key, class Value, class Compare>
+__global__ void
+__launch_bounds__(merge::shape_of<Key, Value>().threads,
+                  runtime::resident_blocks(merge::shape_of<Key, Value>().threads, merge::shape_of<Key, Value>().blocks))
+  merge_leftovers(
+    buffers<Key, Value> at, int from, leftover* leftovers, counters* all, std::uint64_t* cuts, Compare comp)
+{
+  using sorter               = merge::tile_sort<Key, Value, Compare>;
+  using counter              = ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_device>;
+  constexpr auto tile        = static_cast<std::uint64_t>(sorter::tile);
+  constexpr int threads      = merge::shape_of<Key, Value>().threads;
+  constexpr bool with_values = sorter::with_values;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<leftover_storage<Key, Value, Compare>*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  unsigned long long const packed = all->leftovers;
+  auto const count                = static_cast<std::uint32_t>(packed >> counters::tiles_bits);
+  if (count == 0)
+  {
+    return;
+  }
+  // Phases: tiles are sorted; in every pass, runs are cut and then merged; what a failed pass has left is brought home.
+  std::uint64_t const tiles     = packed & ((1ull << counters::tiles_bits) - 1);
+  std::uint32_t const passes    = all->merge_passes;
+  std::uint64_t const cut_steps = (tiles + threads - 1) / threads;
+  std::uint64_t const of_pass   = cut_steps + tiles;
+  std::uint64_t const steps     = tiles + passes * of_pass + tiles;
+  counter const done(all->merge_steps_done);
+  for (;;)
+  {
+    __syncthreads();
+    if (threadIdx.x == 0)
+    {
+      shared.step = atomicAdd(&all->merge_tickets, 1ull);
+    }
+    __syncthreads();
+    std::uint64_t const step = shared.step;
+    if (step >= steps)
+    {
+      return;
+    }
+    bool const sorts         = step < tiles;
+    std::uint64_t const pass = sorts ? 0 : (step - tiles) / of_pass; // `passes`: the way home
+    std::uint64_t phase      = sorts ? 0 : tiles + pass * of_pass;
+    bool const cuts_runs     = !sorts && pass < passes && step - phase < cut_steps;
+    if (!sorts && pass < passes && !cuts_runs)
+    {
+      phase += cut_steps;
+    }
+    if (threadIdx.x == 0)
+    {
+      while (done.load(::cuda::std::memory_order_acquire) < phase)
+      {
+      }
+    }
+    __syncthreads();
+
+    std::uint64_t const t = cuts_runs ? (step - phase) * threads + threadIdx.x : step - phase;
+    if (t < tiles)
+    {
+      leftover& own             = leftovers[leftover_of(leftovers, count, t)];
+      std::uint64_t const place = (t - own.first_tile) * tile;
+      auto const size           = static_cast<int>(own.size - place < tile ? own.size - place : tile);
+      std::uint32_t const failed = *const_cast<std::uint32_t volatile*>(&own.failed);
+      // Passes take turns between the arrays, and the last one of each leftover ends in the caller's.
+      bool const in_second = (own.passes - static_cast<std::uint32_t>(pass)) % 2 != 0;
+      Key* const keys      = (in_second ? at.keys[1] : at.keys[0]) + own.begin;
+      Key* const others    = (in_second ? at.keys[0] : at.keys[1]) + own.begin;
+      Value* const values  = with_values ? (in_second ? at.values[1] : at.values[0]) + own.begin : nullptr;
+      Value* const others_values = with_values ? (in_second ? at.values[0] : at.values[1]) + own.begin : nullptr;
+      if (sorts)
+      {
+        Key const* const keys_in     = (from == 0 ? at.keys[0] : at.keys[1]) + own.begin;
+        Value const* const values_in = with_values ? (from == 0 ? at.values[0] : at.values[1]) + own.begin : nullptr;
+        sorter::sort(shared.sorter,
+                     keys_in + place,
+                     keys + place,
+                     with_values ? values_in + place : nullptr,
+                     with_values ? values + place : nullptr,
+                     size,
+                     comp);
+      }
+      else if (pass == passes)
+      {
+        if (failed != 0 && (own.passes - (failed - 1)) % 2 != 0)
+        {
+          block::copy_slowly<threads>(size, at.keys[1] + own.begin + place, at.keys[0] + own.begin + place);
+          if constexpr (with_values)
+          {
+            block::copy_slowly<threads>(size, at.values[1] + own.begin + place, at.values[0] + own.begin + place);
+          }
+        }
+      }
+      else if (pass < own.passes && (failed == 0 || failed > pass))
+      {
+        std::uint64_t const run = tile << pass;
+        merge::run_pair const pair(place, run, own.size);
+        std::uint64_t const begin = place - pair.begin;
+        if (cuts_runs)
+        {
+          Key const* const a = keys + pair.begin;
+          cuts[t] =
+            block::merge_path<std::size_t>(begin, a, pair.a_size, a + pair.a_size, pair.b_size, comp);
+        }
+        else
+        {
+          std::uint64_t const total  = pair.a_size + pair.b_size;
+          std::uint64_t const end    = begin + static_cast<std::uint64_t>(size);
+          std::uint64_t const a_from = begin == 0 ? 0 : cuts[t];
+          std::uint64_t const a_to   = end == total ? pair.a_size : cuts[t + 1];
+          std::uint64_t const b_from = begin - a_from;
+          bool const possible        = a_from <= a_to && b_from <= end - a_to;
+          if (!possible
+              || !merge::merge_place(shared.merging,
+                                     {pair.begin + a_from,
+                                      pair.begin + pair.a_size + b_from,
+                                      place,
+                                      static_cast<int>(a_to - a_from),
+                                      size},
+                                     keys,
+                                     others,
+                                     values,
+                                     others_values,
+                                     comp))
+          {
+            *const_cast<std::uint32_t volatile*>(&own.failed) = static_cast<std::uint32_t>(pass) + 1;
+          }
+        }
+      }
+    }
+    __syncthreads(); // all of the step is written
+    if (threadIdx.x == 0)
+    {
+      done.fetch_add(1, ::cuda::std::memory_order_release);
+    }
+  }
+}
+
+} // namespace gpusort::hybrid

@@ -1,0 +1,140 @@
+// Numbers of the hybrid sort.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpusort::hybrid
+{
+
+struct block_shape
+{
+  int threads;
+  int items; // a thread
+  int blocks; // a multiprocessor: what registers are shared out for
+};
+
+/// The most buckets that a level splits a segment into, as a power of two.
+inline constexpr int most_log2 = 8;
+
+/// A tile of a split, for keys and values of so many bytes: near 48 KB. For elements of up to 16 bytes, the shapes that radix
+/// passes were measured with; the others were not varied.
+__host__ __device__ constexpr block_shape tile_shape_for(std::size_t key_bytes, std::size_t value_bytes)
+{
+  std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
+  if (widest <= 4)
+  {
+    return value_bytes == 0 ? block_shape{384, 24, 2} : block_shape{512, 14, 2};
+  }
+  if (widest <= 8)
+  {
+    return value_bytes == 0 ? block_shape{384, 18, 2} : block_shape{384, 14, 2};
+  }
+  if (widest <= 16)
+  {
+    return {256, 12, 3};
+  }
+  if (widest <= 32)
+  {
+    return {256, 6, 3};
+  }
+  return {256, 2, 3};
+}
+
+/// The block that sorts a bucket. Odd items, so that threads side by side meet different banks of shared memory.
+__host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, std::size_t value_bytes)
+{
+  std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
+  if (widest <= 4)
+  {
+    return value_bytes == 0 ? block_shape{512, 17, 3} : block_shape{512, 11, 2};
+  }
+  if (widest <= 8)
+  {
+    return value_bytes == 0 ? block_shape{512, 13, 2} : block_shape{512, 9, 2};
+  }
+  if (widest <= 16)
+  {
+    return value_bytes == 0 ? block_shape{512, 7, 1} : block_shape{512, 5, 1};
+  }
+  if (widest <= 32)
+  {
+    return {256, 5, 2};
+  }
+  return {256, 3, 2};
+}
+
+/// The block that sorts a sample: as many keys as 64 KB of shared memory hold, so many that a bucket is seldom half as large
+/// again as it should be, and no more than a bucket's block sorts, so that what is split has enough. A block has all of the
+/// GPU to itself in a first level: many threads.
+__host__ __device__ constexpr block_shape sample_shape_for(std::size_t key_bytes)
+{
+  return key_bytes <= 4  ? block_shape{1024, 5, 1}
+       : key_bytes <= 8  ? block_shape{512, 9, 1}
+       : key_bytes <= 16 ? block_shape{512, 7, 1}
+       : key_bytes <= 32 ? block_shape{256, 5, 1}
+                         : block_shape{256, 3, 1};
+}
+
+/// Elements that a bucket should have, of the `most` that a block sorts: room for what chance adds.
+constexpr std::size_t bucket_size_for(std::size_t most)
+{
+  return most * 9 / 16;
+}
+
+/// Segments of a first level: look-back counts no further.
+inline constexpr std::size_t most_in_chain = std::size_t{1} << 29;
+
+/// Blocks that a small input is spread over.
+inline constexpr std::size_t blocks_for_small_inputs = 256;
+inline constexpr int least_rows                      = 6; // elements a thread
+
+/// Elements a thread takes of n in a split.
+constexpr int rows_for(std::size_t n, int threads, int items)
+{
+  std::size_t const spread = n / (blocks_for_small_inputs * static_cast<std::size_t>(threads)) + 1;
+  std::size_t const rows   = spread < least_rows ? least_rows : spread;
+  return rows < static_cast<std::size_t>(items) ? static_cast<int>(rows) : items;
+}
+
+/// How an input is split.
+struct split_depth
+{
+  int levels; // 0 to 2
+  int log2[2]; // buckets of a segment, at most
+};
+
+/// The split of n elements into buckets of about `size`. A second level splits each segment by its own size; it may need
+/// half as many buckets again as an even one.
+constexpr split_depth split_depth_for(std::size_t n, std::size_t most)
+{
+  if (n <= most)
+  {
+    return {0, {0, 0}};
+  }
+  std::size_t const buckets = n / bucket_size_for(most) + 1;
+  int log2                  = 1;
+  while (log2 < most_log2 && std::size_t{1} << log2 < buckets)
+  {
+    ++log2;
+  }
+  if (std::size_t{1} << log2 >= buckets)
+  {
+    return {1, {log2, 0}};
+  }
+  int first = 1;
+  while (first < most_log2 && std::size_t{1} << 2 * first < buckets)
+  {
+    ++first;
+  }
+  int second = 1;
+  while (second < most_log2 && std::size_t{1} << (first + second) < buckets + buckets / 2)
+  {
+    ++second;
+  }
+  return {2, {first, second}};
+}
+
+} // namespace gpusort::hybrid
