@@ -92,15 +92,6 @@ public:
     }
   }
 
-  /// Completes the tile's prefixes, for kernels to come. Called by all threads, after `publish`.
-  __device__ void complete(std::uint32_t count) const
-  {
-    if (has_bucket() && !is_first())
-    {
-      chain_.exclusive_prefix(at_.number, at_.first_of_segment, bucket(), count);
-    }
-  }
-
   /// outputs[b] = where the elements of bucket b go, less their position in the tile; `start` is where the thread's bucket
   /// begins in the tile. Called by all threads of a block; a barrier has to follow.
   __device__ void note_outputs(std::uint64_t* outputs, std::uint32_t count, std::uint32_t start) const
@@ -261,30 +252,21 @@ public:
     }
   }
 
-  /// Puts the elements of a tile that the block has taken in the order of their buckets, where they are, and leaves the
-  /// prefixes of its counts in the look-back words. Classifies each element once, all of a thread's together:
-  /// `classify.all(keys, holds, buckets)` with `holds(i)` for those there are. Called by all threads of the block.
+  /// Puts the `size` elements of a tile that the block has taken in the order of their buckets, where they are; `counts`
+  /// publishes how many each bucket has, and is told once more when there is nothing else to do. Classifies each element
+  /// once, all of a thread's together: `classify.all(keys, holds, buckets)` with `holds(i)` for those there are. Called by all
+  /// threads of the block.
+  template <class Counts>
   __device__ static void order_tile(
-    shared_storage& shared,
-    Classifier const& classify,
-    partition_work const& work,
-    tile_place const& at,
-    Key* keys,
-    Value* values)
+    shared_storage& shared, Classifier const& classify, Counts const& counts, int size, Key* keys, Value* values)
   {
-    places_by_look_back<Buckets> const places(work, at);
-    keys += at.begin;
-    if constexpr (with_values)
+    if (size == tile)
     {
-      values += at.begin;
-    }
-    if (at.size == tile)
-    {
-      order_in_place<true>(shared, classify, places, at.size, keys, values);
+      order_in_place<true>(shared, classify, counts, size, keys, values);
     }
     else
     {
-      order_in_place<false>(shared, classify, places, at.size, keys, values);
+      order_in_place<false>(shared, classify, counts, size, keys, values);
     }
   }
 
@@ -320,11 +302,11 @@ private:
     return start;
   }
 
-  template <bool Full>
+  template <bool Full, class Counts>
   __device__ static void order_in_place(
     shared_storage& shared,
     Classifier const& classify,
-    places_by_look_back<Buckets> const& places,
+    Counts const& counts,
     int size,
     Key* keys,
     Value* values)
@@ -335,7 +317,7 @@ private:
     rank.load(keys, held);
     classify.all(held, [&](int i) { return rank.holds(i); }, ranks);
     std::uint32_t count = 0;
-    order(shared, rank, [&](int i) { return ranks[i]; }, places, held, ranks, count);
+    order(shared, rank, [&](int i) { return ranks[i]; }, counts, held, ranks, count);
     registers<Value, Items> held_values;
     if constexpr (with_values)
     {
@@ -352,7 +334,7 @@ private:
       __syncthreads();
       block::move_tile<Threads, Items>(size, [&](int place) { return sorted_values[place]; }, values);
     }
-    places.complete(count);
+    counts.complete(count);
   }
 
   /// `Full`: the tile has all its places in use.

@@ -34,13 +34,13 @@ struct device
     int tile             = 0; // elements, of a split
     std::size_t tiles    = 0; // of a first level
     std::size_t segments = 0; // of a second level, which may have so many tiles more
+    int row              = 0; // look-back words of a tile
     std::size_t parts    = 0; // of a first level
     std::size_t chain    = 0; // elements, of each part but the last
     std::size_t buckets  = 0; // of the last level
     std::size_t keys = 0, values = 0;
-    std::size_t all = 0, status = 0, spare = 0; // cleared before the sort, spare words as they are left behind
-    std::size_t spare_bytes = 0;
-    std::size_t chains = 0, fates = 0, trees = 0, table = 0, leftovers = 0, cuts = 0;
+    std::size_t all = 0, chains = 0, fates = 0, trees = 0, table = 0, status = 0, leftovers = 0, cuts = 0;
+    std::size_t status_bytes = 0, spare_bytes = 0; // of a first level's look-back words, and of a second level's spare ones
     runtime::layout layout;
 
     explicit plan(std::size_t n)
@@ -51,26 +51,35 @@ struct device
         return;
       }
       constexpr block_shape shape = tile_shape_of<Key, Value>();
-      tile                        = shape.threads * rows_for(n, shape.threads, shape.items);
+      int const log2              = std::max(depth.log2[0], depth.log2[1]);
+      row                         = 1 << log2;
+      tile                        = shape.threads
+           * rows_for(n, log2, sizeof(Key) + value_bytes_v<Value>, shape.threads, shape.items);
       tiles                       = runtime::blocks_for(n, static_cast<std::size_t>(tile));
       chain                       = most_in_chain / static_cast<std::size_t>(tile) * static_cast<std::size_t>(tile);
       parts                       = runtime::blocks_for(n, chain);
       segments                    = depth.levels == 1 ? 0 : std::size_t{1} << depth.log2[0];
       buckets                     = std::size_t{1} << (depth.log2[0] + depth.log2[1]);
 
-      std::size_t const row_bytes = most_buckets * sizeof(std::uint32_t);
-      keys                        = layout.add(n, sizeof(Key), alignof(Key));
-      values                      = with_values ? layout.add(n, sizeof(Value), alignof(Value)) : 0;
-      all                         = layout.add(1, sizeof(counters));
-      status                      = layout.add(tiles, row_bytes);
-      spare_bytes                 = segments * row_bytes;
-      spare                       = layout.add(1, spare_bytes); // right behind the status words
-      chains                      = layout.add(parts + segments, sizeof(block::segment));
-      fates                       = layout.add(1 + segments, sizeof(fate));
-      trees                       = layout.add(1 + segments, sizeof(splitter_tree<Key>), alignof(splitter_tree<Key>));
-      table                       = layout.add(buckets, sizeof(bucket));
-      leftovers                   = layout.add(buckets, sizeof(leftover));
-      cuts = layout.add(runtime::blocks_for(n, merge::merge_storage<Key, Value>::tile) + buckets, sizeof(std::uint64_t));
+      keys   = layout.add(n, sizeof(Key), alignof(Key));
+      values = with_values ? layout.add(n, sizeof(Value), alignof(Value)) : 0;
+      all    = layout.add(1, sizeof(counters));
+      chains = layout.add(parts + segments, sizeof(block::segment));
+      fates  = layout.add(1 + segments, sizeof(fate));
+      trees  = layout.add(1 + segments, sizeof(splitter_tree<Key>), alignof(splitter_tree<Key>));
+      table  = layout.add(buckets, sizeof(bucket));
+
+      // When buckets are sorted, the look-back words are done with: what leftovers take has the same room.
+      std::size_t const row_bytes  = static_cast<std::size_t>(row) * sizeof(std::uint32_t);
+      std::size_t const most_tiles = runtime::blocks_for(n, merge::merge_storage<Key, Value>::tile) + buckets;
+      runtime::layout of_leftovers;
+      std::size_t const list       = of_leftovers.add(buckets, sizeof(leftover));
+      std::size_t const list_cuts  = of_leftovers.add(most_tiles, sizeof(std::uint64_t));
+      status_bytes                 = tiles * row_bytes;
+      spare_bytes                  = segments * row_bytes;
+      status                       = layout.add(1, std::max(status_bytes + spare_bytes, of_leftovers.bytes()));
+      leftovers                    = status + list;
+      cuts                         = status + list_cuts;
     }
   };
 
@@ -103,13 +112,15 @@ struct device
     auto* const fates  = runtime::at_offset<fate>(base, plan.fates);
     auto* const trees  = runtime::at_offset<splitter_tree<Key>>(base, plan.trees);
     auto* const status = runtime::at_offset<std::uint32_t>(base, plan.status);
-    runtime::check(cudaMemsetAsync(all, 0, plan.spare - plan.all, stream), "gpusort: hybrid_sort: clear counters");
+    runtime::check(cudaMemsetAsync(all, 0, sizeof(counters), stream), "gpusort: hybrid_sort: clear counters");
+    runtime::check(cudaMemsetAsync(status, 0, plan.status_bytes, stream), "gpusort: hybrid_sort: clear look-back");
     if (plan.spare_bytes > 0)
     {
       // A second level counts such words as empty, whatever their other bits are.
       constexpr int left_behind = block::look_back::left_behind >> 24;
-      runtime::check(cudaMemsetAsync(runtime::at_offset<void>(base, plan.spare), left_behind, plan.spare_bytes, stream),
-                     "gpusort: hybrid_sort: mark spare words");
+      runtime::check(
+        cudaMemsetAsync(runtime::at_offset<void>(base, plan.status + plan.status_bytes), left_behind, plan.spare_bytes, stream),
+        "gpusort: hybrid_sort: mark spare words");
     }
     split_level<Key> level{};
     split_level<Key> previous{};
@@ -125,6 +136,7 @@ struct device
                               first ? fates : fates + 1,
                               first ? trees : trees + 1,
                               status,
+                              plan.row,
                               all,
                               plan.tile};
       split_with<Key, carried>(stream, at, level, previous, plan, n, number + 1 == plan.depth.levels ? table : nullptr, table, comp);

@@ -88,7 +88,8 @@ struct split_level
   block::segment* chains; // what is looked back through: parts of the one segment, or each segment
   fate* fates; // of each segment
   splitter_tree<Key>* trees; // of each segment
-  std::uint32_t* status; // look-back words, tiles x most_buckets
+  std::uint32_t* status; // look-back words, tiles x row
+  int row; // words of a tile: as many as a segment of either level has buckets
   counters* all;
   int tile;
 
@@ -110,7 +111,7 @@ struct split_level
   /// How many elements of a chain's tiles up to this one are in a bucket, once the level is ordered.
   __device__ std::uint32_t counted(std::uint32_t tile_number, unsigned bucket_number) const
   {
-    return status[static_cast<std::size_t>(tile_number) * most_buckets + bucket_number] & block::look_back::max_count;
+    return status[static_cast<std::size_t>(tile_number) * row + bucket_number] & block::look_back::max_count;
   }
 
   /// How many of the elements of `chains_from` to before `chains_to` are in a bucket.
@@ -253,6 +254,45 @@ using bucket_partition = block::partition<Key,
                                           tile_shape_of<Key, Value>().threads,
                                           tile_shape_of<Key, Value>().items>;
 
+/// The look-back of a tile that nobody waits for: the next kernel reads what it leaves behind.
+class counted_tile
+{
+public:
+  template <class Key>
+  __device__ counted_tile(split_level<Key> const& level, block::tile_place const& at)
+      : chain_(level.status, level.row, level.number)
+      , at_(at)
+      , row_(level.row)
+  {}
+
+  __device__ void publish(std::uint32_t count) const
+  {
+    if (bucket() < row_)
+    {
+      chain_.publish_count(at_.number, bucket(), count, at_.number == at_.first_of_segment);
+    }
+  }
+
+  /// A second level takes all words of the first for empty: all have to be left behind, of unused buckets too.
+  __device__ void complete(std::uint32_t count) const
+  {
+    if (bucket() < row_ && at_.number != at_.first_of_segment)
+    {
+      chain_.exclusive_prefix(at_.number, at_.first_of_segment, bucket(), count);
+    }
+  }
+
+private:
+  __device__ static int bucket()
+  {
+    return static_cast<int>(threadIdx.x);
+  }
+
+  block::look_back chain_;
+  block::tile_place const& at_;
+  int row_;
+};
+
 template <class Key, class Value, class Compare>
 struct order_storage
 {
@@ -301,10 +341,10 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
   __syncthreads();
   partition::order_tile(shared.tile,
                         splitter_search<Key, Compare>{shared.tree, level.log2, comp},
-                        {nullptr, nullptr, 1, most_buckets, level.status, level.number}, // all words have to be left behind
-                        place,
-                        keys,
-                        values);
+                        counted_tile(level, place),
+                        place.size,
+                        keys + place.begin,
+                        partition::with_values ? values + place.begin : nullptr);
 }
 
 struct move_storage

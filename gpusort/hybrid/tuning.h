@@ -91,11 +91,14 @@ inline constexpr std::size_t most_in_chain = std::size_t{1} << 29;
 inline constexpr std::size_t blocks_for_small_inputs = 256;
 inline constexpr int least_rows                      = 6; // elements a thread
 
-/// Elements a thread takes of n in a split.
-constexpr int rows_for(std::size_t n, int threads, int items)
+/// Elements a thread takes of n in a split into 2^log2 buckets: of all elements, so many that the words of their tile's
+/// look-back take no more than a fortieth of their room.
+constexpr int rows_for(std::size_t n, int log2, std::size_t element_bytes, int threads, int items)
 {
   std::size_t const spread = n / (blocks_for_small_inputs * static_cast<std::size_t>(threads)) + 1;
-  std::size_t const rows   = spread < least_rows ? least_rows : spread;
+  std::size_t const words  = (std::size_t{160} << log2) / element_bytes / static_cast<std::size_t>(threads) + 1;
+  std::size_t const least  = words > least_rows ? words : least_rows;
+  std::size_t const rows   = spread < least ? least : spread;
   return rows < static_cast<std::size_t>(items) ? static_cast<int>(rows) : items;
 }
 

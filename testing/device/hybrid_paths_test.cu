@@ -1,0 +1,300 @@
+// The ways through the hybrid sort: one block, one level of buckets and two, buckets of equals, buckets that are too large.
+#include <testing/support/device_memory.cuh>
+
+#include <gpusort/hybrid/device.cuh>
+#include <gpusort/hybrid/splitters.cuh>
+#include <gpusort/hybrid/tuning.h>
+#include <gpusort/sort.h>
+#include <gpusort/workspace.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+namespace
+{
+
+namespace hybrid = gpusort::hybrid;
+using gpusort::testing::guarded_array;
+
+struct less_than
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key const& a, Key const& b) const
+  {
+    return a < b;
+  }
+};
+
+/// Only the lowest byte counts: most elements are equivalent to others.
+struct by_lowest_byte
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key const& a, Key const& b) const
+  {
+    return (a & 0xff) < (b & 0xff);
+  }
+};
+
+std::uint64_t mixed(std::uint64_t i)
+{
+  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
+  return i ^ (i >> 32);
+}
+
+/// Sorts keys alone and with their positions as values, and compares with the C++ library's stable sort.
+template <class Value, class Key, class Compare>
+void check(std::vector<Key> const& keys, Compare comp)
+{
+  std::size_t const n = keys.size();
+  std::vector<std::uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return comp(keys[a], keys[b]); });
+  std::vector<Key> sorted(n);
+  std::vector<Value> positions(n), sorted_positions(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    sorted[i]           = keys[order[i]];
+    positions[i]        = static_cast<Value>(i);
+    sorted_positions[i] = static_cast<Value>(order[i]);
+  }
+
+  guarded_array<Key> room(n);
+  Key* const first = room.load(keys.data(), n, 1);
+  gpusort::stable_sort(gpusort::hybrid_sort(thrust::device), first, first + n, comp);
+  EXPECT_TRUE(room.holds(sorted.data())) << "keys alone";
+
+  guarded_array<Value> values(n);
+  Key* const with      = room.load(keys.data(), n, 3);
+  Value* const carried = values.load(positions.data(), n, 1);
+  gpusort::stable_sort_by_key(gpusort::hybrid_sort(thrust::device), with, with + n, carried, comp);
+  EXPECT_TRUE(room.holds(sorted.data())) << "keys with values";
+  EXPECT_TRUE(values.holds(sorted_positions.data())) << "values";
+}
+
+template <class Key, class Value>
+constexpr std::size_t most_in_block = hybrid::device::plan<Key, Value>::most;
+
+/// Under a sanitizer everything takes long.
+bool in_a_hurry()
+{
+  return std::getenv("GPUSORT_TEST_STEP") != nullptr;
+}
+
+/// What one block takes, the least that is split, a few buckets, many, and two levels.
+template <class Key, class Value>
+std::vector<std::size_t> sizes()
+{
+  constexpr std::size_t alone = most_in_block<Key, gpusort::block::no_values>;
+  constexpr std::size_t with  = most_in_block<Key, Value>;
+  if (in_a_hurry())
+  {
+    return {with + 1, 5 * alone};
+  }
+  return {2, 33, with - 1, with, with + 1, alone - 1, alone, alone + 1, 3 * alone, 100'003, 130 * alone, 160 * alone};
+}
+
+template <class Key, class Value, class Make>
+void check_all_sizes(Make make)
+{
+  for (std::size_t const n : sizes<Key, Value>())
+  {
+    SCOPED_TRACE(n);
+    std::vector<Key> keys(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      keys[i] = static_cast<Key>(make(i, n));
+    }
+    check<Value>(keys, less_than{});
+    if (::testing::Test::HasFailure())
+    {
+      return;
+    }
+  }
+}
+
+template <class Pair>
+class HybridPaths : public ::testing::Test
+{};
+
+template <class Key, class Value>
+struct pair_of
+{
+  using key   = Key;
+  using value = Value;
+};
+
+using pairs = ::testing::Types<pair_of<std::uint32_t, std::uint32_t>,
+                               pair_of<std::uint64_t, std::uint64_t>,
+                               pair_of<unsigned __int128, std::uint32_t>>;
+TYPED_TEST_SUITE(HybridPaths, pairs);
+
+TYPED_TEST(HybridPaths, Uniform)
+{
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
+    [](std::size_t i, std::size_t) { return mixed(i); });
+}
+
+TYPED_TEST(HybridPaths, SortedAndReversed)
+{
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) { return i; });
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
+    [](std::size_t i, std::size_t n) { return (n - i) / 3; });
+}
+
+TYPED_TEST(HybridPaths, AllSamplesEqual)
+{
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t, std::size_t) { return 5; });
+  // All but one, at either end.
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
+    [](std::size_t i, std::size_t n) { return i == n / 2 ? 4 : 5; });
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
+    [](std::size_t i, std::size_t n) { return i == n / 2 ? 6 : 5; });
+}
+
+TYPED_TEST(HybridPaths, FewValues)
+{
+  for (std::uint64_t const values : {2, 7, 300})
+  {
+    SCOPED_TRACE(values);
+    check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
+      [=](std::size_t i, std::size_t) { return mixed(i) % values; });
+  }
+}
+
+TYPED_TEST(HybridPaths, HalfOfOneValue)
+{
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
+    [](std::size_t i, std::size_t) { return mixed(i) % 2 == 0 ? 1'000'000'007u : mixed(~i); });
+}
+
+/// Keys of which the sample of a first level sees only what is even, and of which all others lie between two samples.
+template <class Key>
+std::vector<Key> misleading(std::size_t n)
+{
+  std::vector<Key> keys(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    keys[i] = static_cast<Key>(0x8000'0000u + mixed(i) % 1'000'000);
+  }
+  constexpr auto shape        = hybrid::sample_shape_for(sizeof(Key));
+  std::size_t const tile      = static_cast<std::size_t>(shape.threads) * shape.items;
+  std::size_t const samples   = n < tile ? n : tile;
+  std::size_t const stride    = n / samples;
+  std::uint64_t const spacing = 0xffff'ffffu / samples;
+  for (std::size_t i = 0; i < samples; ++i)
+  {
+    keys[hybrid::sampled_place(i, stride)] = static_cast<Key>(i * spacing);
+  }
+  return keys;
+}
+
+TYPED_TEST(HybridPaths, ASampleThatMisleads)
+{
+  using key   = typename TypeParam::key;
+  using value = typename TypeParam::value;
+  for (std::size_t const n : sizes<key, value>())
+  {
+    SCOPED_TRACE(n);
+    check<value>(misleading<key>(n), less_than{});
+  }
+}
+
+TEST(HybridPathsOfWords, StableWithManyEquivalents)
+{
+  for (std::size_t const n : sizes<std::uint32_t, std::uint32_t>())
+  {
+    SCOPED_TRACE(n);
+    std::vector<std::uint32_t> keys(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      keys[i] = static_cast<std::uint32_t>(mixed(i));
+    }
+    check<std::uint32_t>(keys, by_lowest_byte{});
+  }
+}
+
+/// Answers at random, and not the same twice.
+struct coin
+{
+  __device__ bool operator()(std::uint32_t a, std::uint32_t b) const
+  {
+    auto const now = static_cast<std::uint32_t>(clock64());
+    return (((a ^ b ^ now) * 0x9e3779b9u) >> 31) != 0;
+  }
+};
+struct not_greater
+{
+  __device__ bool operator()(std::uint32_t a, std::uint32_t b) const
+  {
+    return a <= b;
+  }
+};
+struct always
+{
+  __device__ bool operator()(std::uint32_t, std::uint32_t) const
+  {
+    return true;
+  }
+};
+
+/// The elements are those that came in, each value beside its key, and the guards are whole.
+template <class Compare>
+void check_liar(std::size_t n)
+{
+  SCOPED_TRACE(n);
+  std::vector<std::uint32_t> keys(n), positions(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    keys[i]      = static_cast<std::uint32_t>(mixed(i));
+    positions[i] = static_cast<std::uint32_t>(i);
+  }
+  guarded_array<std::uint32_t> room(n), values(n);
+  std::uint32_t* const first   = room.load(keys.data(), n, 1);
+  std::uint32_t* const carried = values.load(positions.data(), n, 1);
+  gpusort::sort_by_key(gpusort::hybrid_sort(thrust::device), first, first + n, carried, Compare{});
+  std::vector<std::uint32_t> out(n), from(n);
+  gpusort::testing::require(cudaMemcpy(out.data(), first, n * sizeof(out[0]), cudaMemcpyDeviceToHost), "keys");
+  gpusort::testing::require(cudaMemcpy(from.data(), carried, n * sizeof(from[0]), cudaMemcpyDeviceToHost), "values");
+  EXPECT_TRUE(room.holds(out.data()) && values.holds(from.data()));
+  std::vector<bool> met(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    ASSERT_LT(from[i], n);
+    ASSERT_FALSE(met[from[i]]) << "a value twice";
+    met[from[i]] = true;
+    ASSERT_EQ(out[i], keys[from[i]]) << "a value beside another key";
+  }
+}
+
+TEST(HybridPathsOfWords, ComparatorsThatLie)
+{
+  for (std::size_t const n : sizes<std::uint32_t, std::uint32_t>())
+  {
+    check_liar<coin>(n);
+    check_liar<not_greater>(n);
+    check_liar<always>(n);
+  }
+}
+
+TEST(HybridPathsOfWords, ScratchIsOneMoreArrayAndLittle)
+{
+  std::uint32_t* const none = nullptr;
+  std::size_t const alone   = most_in_block<std::uint32_t, gpusort::block::no_values>;
+  EXPECT_EQ(gpusort::workspace_bytes(gpusort::hybrid_sort(thrust::device), none, none + alone, less_than{}), 0u);
+  for (int log2 = 22; log2 <= 34; ++log2)
+  {
+    std::size_t const n     = std::size_t{1} << log2;
+    std::size_t const bytes = gpusort::workspace_bytes(gpusort::hybrid_sort(thrust::device), none, none + n, less_than{});
+    EXPECT_GT(bytes, n * 4);
+    EXPECT_LT(static_cast<double>(bytes), 1.04 * static_cast<double>(n) * 4) << "2^" << log2;
+  }
+}
+
+} // namespace

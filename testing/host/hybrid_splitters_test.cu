@@ -1,0 +1,143 @@
+// What of the hybrid sort's splitting can be called on the host: the numbering of splitters, the sample's places, the plan.
+#include <gpusort/hybrid/device.cuh>
+#include <gpusort/hybrid/splitters.cuh>
+#include <gpusort/hybrid/tuning.h>
+#include <gpusort/runtime/launch.cuh>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gpusort::hybrid
+{
+namespace
+{
+
+TEST(SplitterTree, NodesAndSplittersAreEachOthersNumber)
+{
+  for (int log2 = 1; log2 <= most_log2; ++log2)
+  {
+    std::vector<bool> met(std::size_t{1} << log2);
+    for (unsigned node = 1; node < 1u << log2; ++node)
+    {
+      unsigned const splitter = splitter_at(node, log2);
+      ASSERT_LT(splitter, (1u << log2) - 1);
+      EXPECT_EQ(node_of(splitter, log2), node);
+      EXPECT_FALSE(met[splitter]);
+      met[splitter] = true;
+    }
+  }
+}
+
+TEST(SplitterTree, ASearchEndsBehindTheSplittersThatItPassed)
+{
+  for (int log2 = 1; log2 <= most_log2; ++log2)
+  {
+    // Splitter s is the number s; the key k + 1/2 is behind splitters 0 to k.
+    for (unsigned key = 0; key < 1u << log2; ++key)
+    {
+      unsigned node = 1;
+      for (int level = 0; level < log2; ++level)
+      {
+        node = 2 * node + (splitter_at(node, log2) < key ? 1 : 0);
+      }
+      EXPECT_EQ(node - (1u << log2), key);
+    }
+  }
+}
+
+TEST(Sample, HasOnePlaceOfEachPart)
+{
+  for (std::uint64_t const stride : {1u, 2u, 7u, 1000u, 4'000'000'000u})
+  {
+    for (std::uint64_t i = 0; i < 6000; ++i)
+    {
+      EXPECT_EQ(sampled_place(i, stride) / stride, i);
+    }
+  }
+}
+
+template <class Key, class Value>
+void check_plan(std::size_t n)
+{
+  using plan = device::plan<Key, Value>;
+  SCOPED_TRACE(n);
+  plan const p(n);
+  if (n <= plan::most)
+  {
+    EXPECT_EQ(p.depth.levels, 0);
+    EXPECT_EQ(p.layout.bytes(), 0u);
+    return;
+  }
+  ASSERT_TRUE(p.depth.levels == 1 || p.depth.levels == 2);
+  EXPECT_LE(p.depth.log2[0], most_log2);
+  EXPECT_LE(p.depth.log2[1], most_log2);
+  EXPECT_GE(p.tiles * static_cast<std::size_t>(p.tile), n);
+  EXPECT_LE(p.chain, block::look_back::max_count);
+  EXPECT_EQ(p.chain % static_cast<std::size_t>(p.tile), 0u);
+  EXPECT_GE(p.parts * p.chain, n);
+  // Even buckets fit a block, as long as two levels give enough of them.
+  if (n <= plan::most << (2 * most_log2 - 1))
+  {
+    EXPECT_LE(n / p.buckets, plan::most * 3 / 4);
+  }
+  EXPECT_GE(p.row, 1 << p.depth.log2[0]);
+  EXPECT_GE(p.row, 1 << p.depth.log2[1]);
+}
+
+TEST(Plan, HasRoomForAllBuckets)
+{
+  for (int log2 = 1; log2 < 36; ++log2)
+  {
+    for (int off = -1; off <= 1; ++off)
+    {
+      std::size_t const n = (std::size_t{1} << log2) + static_cast<std::size_t>(off);
+      check_plan<std::uint8_t, block::no_values>(n);
+      check_plan<std::uint32_t, block::no_values>(n);
+      check_plan<std::uint32_t, std::uint32_t>(n);
+      check_plan<std::uint64_t, std::uint64_t>(n);
+      check_plan<uint4, std::uint32_t>(n);
+    }
+  }
+}
+
+struct any_order
+{
+  template <class Key>
+  __device__ bool operator()(Key const&, Key const&) const
+  {
+    return false;
+  }
+};
+
+template <std::size_t Bytes>
+struct alignas(Bytes < 16 ? Bytes : 16) element
+{
+  unsigned char bytes[Bytes];
+};
+
+template <class Key, class Value>
+constexpr bool fits_every_device()
+{
+  return sizeof(choice_storage<Key, any_order>) <= runtime::least_shared_bytes
+      && sizeof(order_storage<Key, Value, any_order>) <= runtime::least_shared_bytes
+      && sizeof(sort_storage<Key, Value, any_order>) <= runtime::least_shared_bytes
+      && sizeof(leftover_storage<Key, Value, any_order>) <= runtime::least_shared_bytes;
+}
+
+template <class Key>
+constexpr bool fits_with_all_values()
+{
+  return fits_every_device<Key, block::no_values>() && fits_every_device<Key, element<1>>()
+      && fits_every_device<Key, element<4>>() && fits_every_device<Key, element<8>>()
+      && fits_every_device<Key, element<16>>();
+}
+
+static_assert(fits_with_all_values<element<1>>() && fits_with_all_values<element<2>>());
+static_assert(fits_with_all_values<element<4>>() && fits_with_all_values<element<8>>());
+static_assert(fits_with_all_values<element<16>>() && fits_with_all_values<element<32>>());
+static_assert(fits_with_all_values<element<64>>());
+
+} // namespace
+} // namespace gpusort::hybrid
