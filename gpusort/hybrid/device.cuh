@@ -40,7 +40,7 @@ struct device
     std::size_t buckets  = 0; // of the last level
     std::size_t keys = 0, values = 0;
     std::size_t all = 0, chains = 0, fates = 0, trees = 0, table = 0, status = 0, leftovers = 0, cuts = 0;
-    std::size_t status_bytes = 0, spare_bytes = 0; // of a first level's look-back words, and of a second level's spare ones
+    std::size_t status_words = 0, spare_words = 0; // of a first level's look-back, and spare ones of a second level
     runtime::layout layout;
 
     explicit plan(std::size_t n)
@@ -70,14 +70,13 @@ struct device
       table  = layout.add(buckets, sizeof(bucket));
 
       // When buckets are sorted, the look-back words are done with: what leftovers take has the same room.
-      std::size_t const row_bytes  = static_cast<std::size_t>(row) * sizeof(std::uint32_t);
       std::size_t const most_tiles = runtime::blocks_for(n, merge::merge_storage<Key, Value>::tile) + buckets;
       runtime::layout of_leftovers;
       std::size_t const list       = of_leftovers.add(buckets, sizeof(leftover));
       std::size_t const list_cuts  = of_leftovers.add(most_tiles, sizeof(std::uint64_t));
-      status_bytes                 = tiles * row_bytes;
-      spare_bytes                  = segments * row_bytes;
-      status                       = layout.add(1, std::max(status_bytes + spare_bytes, of_leftovers.bytes()));
+      status_words                 = tiles * static_cast<std::size_t>(row);
+      spare_words                  = segments * static_cast<std::size_t>(row);
+      status = layout.add(1, std::max((status_words + spare_words) * sizeof(std::uint32_t), of_leftovers.bytes()));
       leftovers                    = status + list;
       cuts                         = status + list_cuts;
     }
@@ -113,15 +112,17 @@ struct device
     auto* const trees  = runtime::at_offset<splitter_tree<Key>>(base, plan.trees);
     auto* const status = runtime::at_offset<std::uint32_t>(base, plan.status);
     runtime::check(cudaMemsetAsync(all, 0, sizeof(counters), stream), "gpusort: hybrid_sort: clear counters");
-    runtime::check(cudaMemsetAsync(status, 0, plan.status_bytes, stream), "gpusort: hybrid_sort: clear look-back");
-    if (plan.spare_bytes > 0)
-    {
-      // A second level counts such words as empty, whatever their other bits are.
-      constexpr int left_behind = block::look_back::left_behind >> 24;
-      runtime::check(
-        cudaMemsetAsync(runtime::at_offset<void>(base, plan.status + plan.status_bytes), left_behind, plan.spare_bytes, stream),
-        "gpusort: hybrid_sort: mark spare words");
-    }
+    runtime::launch(
+      look_at_input<Key, Compare>,
+      {std::min(runtime::blocks_for(n, look_threads), runtime::multiprocessors() * look_blocks_per_sm), look_threads},
+      stream,
+      keys,
+      n,
+      status,
+      plan.status_words,
+      plan.spare_words,
+      all,
+      comp);
     split_level<Key> level{};
     split_level<Key> previous{};
     for (int number = 0; number < plan.depth.levels; ++number)

@@ -63,9 +63,18 @@ struct leftover
   std::uint32_t failed; // the first pass in which the comparator contradicted itself, from 1 on; or 0
 };
 
+/// How an element and the next one of the input compare.
+namespace seen
+{
+inline constexpr std::uint32_t descent    = 1; // the next one goes before it
+inline constexpr std::uint32_t no_descent = 2;
+inline constexpr std::uint32_t both       = descent | no_descent;
+} // namespace seen
+
 /// What blocks tell each other; zero before the sort.
 struct counters
 {
+  std::uint32_t seen; // in the input
   std::uint32_t tickets[2]; // of either level
   std::uint32_t tiles[2]; // of either level
   unsigned long long leftovers; // their number, and in the lower bits, of the number of tiles_bits, their tiles
@@ -161,6 +170,47 @@ struct choice_storage
   block::segment own;
 };
 
+/// Looks whether the input is sorted, or each element goes before the one in front of it; blocks stop looking as soon as
+/// neither can be. Also makes the first `words` look-back words empty, and the `spare` ones behind them what a first level
+/// leaves behind.
+/// Grid: any. Block: look_threads.
+template <class Key, class Compare>
+__global__ void __launch_bounds__(look_threads)
+  look_at_input(
+    Key const* keys, std::size_t n, std::uint32_t* status, std::size_t words, std::size_t spare, counters* all, Compare comp)
+{
+  runtime::wait_for_previous_kernel();
+  std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * look_threads + threadIdx.x;
+  std::size_t const step  = static_cast<std::size_t>(gridDim.x) * look_threads;
+  for (std::size_t i = begin; i < words + spare; i += step)
+  {
+    status[i] = i < words ? 0 : block::look_back::left_behind;
+  }
+  // All lanes of a warp take part in every round.
+  std::size_t const rounds = (n - 1 + step - 1) / step;
+  std::uint32_t known      = 0;
+  for (std::size_t round = 0; round < rounds && known != seen::both; round += look_rows)
+  {
+    std::uint32_t const by_all = *const_cast<std::uint32_t volatile*>(&all->seen);
+    std::uint32_t own          = 0;
+#pragma unroll
+    for (int r = 0; r < look_rows; ++r)
+    {
+      std::size_t const i = begin + (round + static_cast<std::size_t>(r)) * step;
+      if (i + 1 < n)
+      {
+        own |= block::precedes(keys[i + 1], keys[i], comp) ? seen::descent : seen::no_descent;
+      }
+    }
+    std::uint32_t const by_warp = block::or_of_warp(own);
+    known                       = block::or_of_warp(by_all) | by_warp;
+    if (threadIdx.x % 32 == 0 && (by_warp & ~by_all) != 0)
+    {
+      atomicOr(&all->seen, by_warp);
+    }
+  }
+}
+
 /// Chooses the splitters of each segment of a level, after the level before, if there is one, has been moved; decides what
 /// becomes of each segment, lists the chains, and, of segments that are not split, the buckets.
 /// Grid: a block a segment. Block: splitter_choice's threads. Shared: choice_storage.
@@ -174,6 +224,10 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
   auto& shared = *reinterpret_cast<choice_storage<Key, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
+  if (level.all->seen != seen::both)
+  {
+    return;
+  }
   unsigned const thread = threadIdx.x;
   fate own_fate         = fate::is_split;
   if (level.number == 0)
@@ -488,8 +542,16 @@ __host__ __device__ constexpr std::uint32_t passes_for(std::uint64_t tiles)
   return passes;
 }
 
+template <class T>
+__device__ void swap_places(T* elements, std::size_t a, std::size_t b)
+{
+  T const held = elements[a];
+  elements[a]  = elements[b];
+  elements[b]  = held;
+}
+
 /// Sorts every bucket from number `from` of the arrays into the caller's, and lists those that are too large for a block.
-/// Without a list of buckets, all n elements are one.
+/// Without a list of buckets, all n elements are one. If the input has been seen to be reversed, that is undone instead.
 /// Grid: any. Block: bucket_sort's threads. Shared: sort_storage.
 template <class Key, class Value, class Compare>
 __global__ void
@@ -510,6 +572,22 @@ __launch_bounds__(sort_shape_of<Key, Value>().threads,
   auto& shared = *reinterpret_cast<sort_storage<Key, Value, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
+  if (buckets != nullptr && all->seen != seen::both)
+  {
+    if (all->seen == seen::descent)
+    {
+      for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x; i < n / 2;
+           i += static_cast<std::size_t>(gridDim.x) * threads)
+      {
+        swap_places(at.keys[0], i, n - 1 - i);
+        if constexpr (sorter::with_values)
+        {
+          swap_places(at.values[0], i, n - 1 - i);
+        }
+      }
+    }
+    return;
+  }
   Key const* const keys_in     = from == 0 ? at.keys[0] : at.keys[1];
   Value const* const values_in = from == 0 ? at.values[0] : at.values[1];
   for (std::uint32_t b = blockIdx.x; b < count; b += gridDim.x)
