@@ -254,19 +254,20 @@ public:
 
   /// Puts the `size` elements of a tile that the block has taken in the order of their buckets, where they are; `counts`
   /// publishes how many each bucket has, and is told once more when there is nothing else to do. Classifies each element
-  /// once, all of a thread's together: `classify.all(keys, holds, buckets)` with `holds(i)` for those there are. Called by all
-  /// threads of the block.
-  template <class Counts>
+  /// once, all of a thread's together: `classify.all(keys, holds, buckets)` with `holds(i)` for those there are.
+  /// `KeepsOrder`: elements of a bucket stay in the order of the input; otherwise, where no warp has all of a row in one
+  /// bucket, they come in any. Called by all threads of the block.
+  template <bool KeepsOrder, class Counts>
   __device__ static void order_tile(
     shared_storage& shared, Classifier const& classify, Counts const& counts, int size, Key* keys, Value* values)
   {
     if (size == tile)
     {
-      order_in_place<true>(shared, classify, counts, size, keys, values);
+      order_in_place<true, KeepsOrder>(shared, classify, counts, size, keys, values);
     }
     else
     {
-      order_in_place<false>(shared, classify, counts, size, keys, values);
+      order_in_place<false, true>(shared, classify, counts, size, keys, values);
     }
   }
 
@@ -302,7 +303,7 @@ private:
     return start;
   }
 
-  template <bool Full, class Counts>
+  template <bool Full, bool KeepsOrder, class Counts>
   __device__ static void order_in_place(
     shared_storage& shared,
     Classifier const& classify,
@@ -316,8 +317,21 @@ private:
     std::uint32_t ranks[Items];
     rank.load(keys, held);
     classify.all(held, [&](int i) { return rank.holds(i); }, ranks);
-    std::uint32_t count = 0;
-    order(shared, rank, [&](int i) { return ranks[i]; }, counts, held, ranks, count);
+    auto const bucket_of = [&](int i) { return ranks[i]; };
+    std::uint32_t count  = 0;
+    if constexpr (KeepsOrder)
+    {
+      order(shared, rank, bucket_of, counts, held, ranks, count);
+    }
+    else if (__syncthreads_or(all_alike(ranks[0])) != 0)
+    {
+      order(shared, rank, bucket_of, counts, held, ranks, count);
+    }
+    else
+    {
+      bucket_rank<Buckets, Threads, Items, Full, false> rank_in_any_order(shared.counts, size);
+      order(shared, rank_in_any_order, bucket_of, counts, held, ranks, count);
+    }
     registers<Value, Items> held_values;
     if constexpr (with_values)
     {

@@ -20,6 +20,7 @@
 #if defined(__CUDACC__)
 #  include <gpusort/hybrid/device.cuh>
 #  include <gpusort/merge/device.cuh>
+#  include <gpusort/quicksort/device.cuh>
 #  include <gpusort/radix/device.cuh>
 #  include <gpusort/radix/fields.cuh>
 #endif
@@ -123,6 +124,10 @@ struct sequential_backend<automatic_t>
 #if defined(__CUDACC__)
 template <>
 struct device_backend<hybrid_sort_t> : hybrid::device
+{};
+
+template <>
+struct device_backend<quicksort_t> : quick::device
 {};
 
 template <>

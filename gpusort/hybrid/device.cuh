@@ -17,8 +17,11 @@
 namespace gpusort::hybrid
 {
 
-/// The `device_backend` of hybrid_sort. Stable; any comparator.
-struct device
+/// What sorts that split by sampled splitters share. `Form` says how one of them differs:
+/// `static constexpr bool keeps_order`; `finishes_large`: whether `finish_large` looks at the buckets that are too large for a
+/// block, before what it leaves over is merged.
+template <class Form>
+struct sample_sort
 {
   template <class Value>
   using carried_t = std::conditional_t<std::is_empty_v<Value>, block::no_values, Value>;
@@ -39,7 +42,7 @@ struct device
     std::size_t chain    = 0; // elements, of each part but the last
     std::size_t buckets  = 0; // of the last level
     std::size_t keys = 0, values = 0;
-    std::size_t all = 0, chains = 0, fates = 0, trees = 0, table = 0, status = 0, leftovers = 0, cuts = 0;
+    std::size_t all = 0, chains = 0, fates = 0, trees = 0, table = 0, status = 0, large = 0, leftovers = 0, cuts = 0;
     std::size_t status_words = 0, spare_words = 0; // of a first level's look-back, and spare ones of a second level
     runtime::layout layout;
 
@@ -70,13 +73,16 @@ struct device
       table  = layout.add(buckets, sizeof(bucket));
 
       // When buckets are sorted, the look-back words are done with: what leftovers take has the same room.
-      std::size_t const most_tiles = runtime::blocks_for(n, merge::merge_storage<Key, Value>::tile) + buckets;
+      std::size_t const most_large = n / most; // they have more each
+      std::size_t const most_tiles = runtime::blocks_for(n, merge::merge_storage<Key, Value>::tile) + most_large;
       runtime::layout of_leftovers;
-      std::size_t const list       = of_leftovers.add(buckets, sizeof(leftover));
+      std::size_t const large_list = of_leftovers.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
+      std::size_t const list       = of_leftovers.add(most_large, sizeof(leftover));
       std::size_t const list_cuts  = of_leftovers.add(most_tiles, sizeof(std::uint64_t));
       status_words                 = tiles * static_cast<std::size_t>(row);
       spare_words                  = segments * static_cast<std::size_t>(row);
       status = layout.add(1, std::max((status_words + spare_words) * sizeof(std::uint32_t), of_leftovers.bytes()));
+      large                        = status + large_list;
       leftovers                    = status + list;
       cuts                         = status + list_cuts;
     }
@@ -98,7 +104,7 @@ struct device
     if (plan.depth.levels == 0)
     {
       sort_all_buckets<Key, carried>(
-        stream, {{keys, nullptr}, {carried_values, nullptr}}, 0, n, nullptr, 1, nullptr, nullptr, comp);
+        stream, {{keys, nullptr}, {carried_values, nullptr}}, 0, n, nullptr, 1, nullptr, nullptr, nullptr, comp);
       return;
     }
     void* const base = plan.layout.base(scratch);
@@ -143,10 +149,14 @@ struct device
       split_with<Key, carried>(stream, at, level, previous, plan, n, number + 1 == plan.depth.levels ? table : nullptr, table, comp);
       previous = level;
     }
-    int const from        = plan.depth.levels % 2;
     auto* const leftovers = runtime::at_offset<leftover>(base, plan.leftovers);
+    auto* const large     = Form::finishes_large ? runtime::at_offset<large_bucket>(base, plan.large) : nullptr;
     sort_all_buckets<Key, carried>(
-      stream, at, from, n, table, static_cast<std::uint32_t>(plan.buckets), leftovers, all, comp);
+      stream, at, plan.depth.levels % 2, n, table, static_cast<std::uint32_t>(plan.buckets), large, leftovers, all, comp);
+    if constexpr (Form::finishes_large)
+    {
+      Form::finish_large(stream, at, static_cast<large_bucket const*>(large), leftovers, all, comp);
+    }
     constexpr merge::tile_shape shape = merge::shape_of<Key, carried>();
     runtime::launch(
       merge_leftovers<Key, carried, Compare>,
@@ -155,7 +165,6 @@ struct device
        sizeof(leftover_storage<Key, carried, Compare>)},
       stream,
       at,
-      from,
       leftovers,
       all,
       runtime::at_offset<std::uint64_t>(base, plan.cuts),
@@ -190,7 +199,7 @@ private:
       table,
       comp);
     runtime::launch(
-      order_tiles<Key, Value, Compare>,
+      order_tiles<Form::keeps_order, Key, Value, Compare>,
       {tiles, threads, sizeof(order_storage<Key, Value, Compare>)},
       stream,
       at.keys[from],
@@ -208,6 +217,7 @@ private:
     std::size_t n,
     bucket const* table,
     std::uint32_t buckets,
+    large_bucket* large,
     leftover* leftovers,
     counters* all,
     Compare comp)
@@ -223,10 +233,21 @@ private:
       n,
       table,
       buckets,
+      large,
       leftovers,
       all,
       comp);
   }
 };
+
+/// Order is kept, and what is too large for a block is merged.
+struct stable_form
+{
+  static constexpr bool keeps_order    = true;
+  static constexpr bool finishes_large = false;
+};
+
+/// The `device_backend` of hybrid_sort. Stable; any comparator.
+using device = sample_sort<stable_form>;
 
 } // namespace gpusort::hybrid

@@ -53,11 +53,18 @@ struct bucket
   }
 };
 
-/// A bucket that no block sorts.
-struct leftover
+/// A bucket that is too large for a block.
+struct large_bucket
 {
   std::uint64_t begin;
   std::uint64_t size;
+  std::uint32_t from; // number of the arrays that it is in
+};
+
+/// What is merged in the end.
+struct leftover
+{
+  large_bucket where;
   std::uint64_t first_tile; // of all tiles of leftovers
   std::uint32_t passes; // of merging
   std::uint32_t failed; // the first pass in which the comparator contradicted itself, from 1 on; or 0
@@ -77,6 +84,7 @@ struct counters
   std::uint32_t seen; // in the input
   std::uint32_t tickets[2]; // of either level
   std::uint32_t tiles[2]; // of either level
+  std::uint32_t large_buckets; // that somebody looks at before they are left over
   unsigned long long leftovers; // their number, and in the lower bits, of the number of tiles_bits, their tiles
   unsigned long long merge_tickets;
   unsigned long long merge_steps_done;
@@ -358,7 +366,7 @@ struct order_storage
 /// each bucket a chain's tiles up to each one have. A comparator is asked here, once for each element, and not again when
 /// elements move: whatever it says, they all do, and to where there is room for them.
 /// Grid: at least a block a tile. Block: bucket_partition's threads. Shared: order_storage.
-template <class Key, class Value, class Compare>
+template <bool KeepsOrder, class Key, class Value, class Compare>
 __global__ void
 __launch_bounds__(tile_shape_of<Key, Value>().threads,
                   runtime::resident_blocks(tile_shape_of<Key, Value>().threads, tile_shape_of<Key, Value>().blocks))
@@ -393,7 +401,7 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
     shared.tree.repeats[threadIdx.x] = tree.repeats[threadIdx.x];
   }
   __syncthreads();
-  partition::order_tile(shared.tile,
+  partition::template order_tile<KeepsOrder>(shared.tile,
                         splitter_search<Key, Compare>{shared.tree, level.log2, comp},
                         counted_tile(level, place),
                         place.size,
@@ -542,6 +550,18 @@ __host__ __device__ constexpr std::uint32_t passes_for(std::uint64_t tiles)
   return passes;
 }
 
+/// Lists what is to be merged. Called by one thread.
+template <class Key, class Value>
+__device__ void leave_over(large_bucket const& where, leftover* leftovers, counters& all)
+{
+  constexpr auto tile            = static_cast<std::uint64_t>(merge::merge_storage<Key, Value>::tile);
+  std::uint64_t const tiles      = (where.size + tile - 1) / tile;
+  std::uint32_t const passes     = passes_for(tiles);
+  unsigned long long const taken = atomicAdd(&all.leftovers, (1ull << counters::tiles_bits) | tiles);
+  leftovers[taken >> counters::tiles_bits] = {where, taken & ((1ull << counters::tiles_bits) - 1), passes, 0};
+  atomicMax(&all.merge_passes, passes);
+}
+
 template <class T>
 __device__ void swap_places(T* elements, std::size_t a, std::size_t b)
 {
@@ -550,7 +570,8 @@ __device__ void swap_places(T* elements, std::size_t a, std::size_t b)
   elements[b]  = held;
 }
 
-/// Sorts every bucket from number `from` of the arrays into the caller's, and lists those that are too large for a block.
+/// Sorts every bucket from number `from` of the arrays into the caller's, and lists those that are too large for a block: in
+/// `large`, if there is such a list, or as leftovers.
 /// Without a list of buckets, all n elements are one. If the input has been seen to be reversed, that is undone instead.
 /// Grid: any. Block: bucket_sort's threads. Shared: sort_storage.
 template <class Key, class Value, class Compare>
@@ -562,6 +583,7 @@ __launch_bounds__(sort_shape_of<Key, Value>().threads,
                std::size_t n,
                bucket const* buckets,
                std::uint32_t count,
+               large_bucket* large,
                leftover* leftovers,
                counters* all,
                Compare comp)
@@ -602,13 +624,15 @@ __launch_bounds__(sort_shape_of<Key, Value>().threads,
     {
       if (threadIdx.x == 0)
       {
-        constexpr auto tile            = static_cast<std::uint64_t>(merge::merge_storage<Key, Value>::tile);
-        std::uint64_t const tiles      = (size + tile - 1) / tile;
-        std::uint32_t const passes     = passes_for(tiles);
-        unsigned long long const taken = atomicAdd(&all->leftovers, (1ull << counters::tiles_bits) | tiles);
-        leftovers[taken >> counters::tiles_bits] = {
-          own.begin, size, taken & ((1ull << counters::tiles_bits) - 1), passes, 0};
-        atomicMax(&all->merge_passes, passes);
+        large_bucket const too_large{own.begin, size, static_cast<std::uint32_t>(from)};
+        if (large != nullptr)
+        {
+          large[atomicAdd(&all->large_buckets, 1u)] = too_large;
+        }
+        else
+        {
+          leave_over<Key, Value>(too_large, leftovers, *all);
+        }
       }
       continue;
     }
@@ -683,8 +707,7 @@ __device__ inline std::uint32_t leftover_of(leftover const* leftovers, std::uint
   return low;
 }
 
-/// Merge-sorts the buckets that are too large for a block, from number `from` of the arrays into the caller's: its tiles, then
-/// pairs of runs, pass by pass. All is one sequence of steps, of which blocks take the next one; a step waits until the
+/// Merge-sorts what is left over, into the caller's arrays: its tiles, then pairs of runs, pass by pass. All is one sequence of steps, of which blocks take the next one; a step waits until the
 /// phase before its own is done, whose steps blocks have taken that do not wait for it.
 /// Where a comparator contradicts itself, what survives is the source of the pass that finds out: a permutation of the input.
 /// Grid: any. Block: merge's threads. Shared: leftover_storage.
@@ -693,7 +716,7 @@ __global__ void
 __launch_bounds__(merge::shape_of<Key, Value>().threads,
                   runtime::resident_blocks(merge::shape_of<Key, Value>().threads, merge::shape_of<Key, Value>().blocks))
   merge_leftovers(
-    buffers<Key, Value> at, int from, leftover* leftovers, counters* all, std::uint64_t* cuts, Compare comp)
+    buffers<Key, Value> at, leftover* leftovers, counters* all, std::uint64_t* cuts, Compare comp)
 {
   using sorter               = merge::tile_sort<Key, Value, Compare>;
   using counter              = ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_device>;
@@ -749,20 +772,23 @@ __launch_bounds__(merge::shape_of<Key, Value>().threads,
     std::uint64_t const t = cuts_runs ? (step - phase) * threads + threadIdx.x : step - phase;
     if (t < tiles)
     {
-      leftover& own             = leftovers[leftover_of(leftovers, count, t)];
+      leftover& left_over       = leftovers[leftover_of(leftovers, count, t)];
+      leftover const own        = left_over;
+      large_bucket const where  = own.where;
       std::uint64_t const place = (t - own.first_tile) * tile;
-      auto const size           = static_cast<int>(own.size - place < tile ? own.size - place : tile);
-      std::uint32_t const failed = *const_cast<std::uint32_t volatile*>(&own.failed);
+      auto const size           = static_cast<int>(where.size - place < tile ? where.size - place : tile);
+      std::uint32_t const failed = *const_cast<std::uint32_t volatile*>(&left_over.failed);
       // Passes take turns between the arrays, and the last one of each leftover ends in the caller's.
       bool const in_second = (own.passes - static_cast<std::uint32_t>(pass)) % 2 != 0;
-      Key* const keys      = (in_second ? at.keys[1] : at.keys[0]) + own.begin;
-      Key* const others    = (in_second ? at.keys[0] : at.keys[1]) + own.begin;
-      Value* const values  = with_values ? (in_second ? at.values[1] : at.values[0]) + own.begin : nullptr;
-      Value* const others_values = with_values ? (in_second ? at.values[0] : at.values[1]) + own.begin : nullptr;
+      Key* const keys      = (in_second ? at.keys[1] : at.keys[0]) + where.begin;
+      Key* const others    = (in_second ? at.keys[0] : at.keys[1]) + where.begin;
+      Value* const values  = with_values ? (in_second ? at.values[1] : at.values[0]) + where.begin : nullptr;
+      Value* const others_values = with_values ? (in_second ? at.values[0] : at.values[1]) + where.begin : nullptr;
       if (sorts)
       {
-        Key const* const keys_in     = (from == 0 ? at.keys[0] : at.keys[1]) + own.begin;
-        Value const* const values_in = with_values ? (from == 0 ? at.values[0] : at.values[1]) + own.begin : nullptr;
+        Key const* const keys_in     = (where.from == 0 ? at.keys[0] : at.keys[1]) + where.begin;
+        Value const* const values_in =
+          with_values ? (where.from == 0 ? at.values[0] : at.values[1]) + where.begin : nullptr;
         sorter::sort(shared.sorter,
                      keys_in + place,
                      keys + place,
@@ -775,17 +801,17 @@ __launch_bounds__(merge::shape_of<Key, Value>().threads,
       {
         if (failed != 0 && (own.passes - (failed - 1)) % 2 != 0)
         {
-          block::copy_slowly<threads>(size, at.keys[1] + own.begin + place, at.keys[0] + own.begin + place);
+          block::copy_slowly<threads>(size, at.keys[1] + where.begin + place, at.keys[0] + where.begin + place);
           if constexpr (with_values)
           {
-            block::copy_slowly<threads>(size, at.values[1] + own.begin + place, at.values[0] + own.begin + place);
+            block::copy_slowly<threads>(size, at.values[1] + where.begin + place, at.values[0] + where.begin + place);
           }
         }
       }
       else if (pass < own.passes && (failed == 0 || failed > pass))
       {
         std::uint64_t const run = tile << pass;
-        merge::run_pair const pair(place, run, own.size);
+        merge::run_pair const pair(place, run, where.size);
         std::uint64_t const begin = place - pair.begin;
         if (cuts_runs)
         {
@@ -814,7 +840,7 @@ __launch_bounds__(merge::shape_of<Key, Value>().threads,
                                      others_values,
                                      comp))
           {
-            *const_cast<std::uint32_t volatile*>(&own.failed) = static_cast<std::uint32_t>(pass) + 1;
+            *const_cast<std::uint32_t volatile*>(&left_over.failed) = static_cast<std::uint32_t>(pass) + 1;
           }
         }
       }

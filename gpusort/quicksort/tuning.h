@@ -1,0 +1,34 @@
+// Numbers of the quicksort on the GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpusort::quick
+{
+
+/// A segment of up to so many times what a block sorts is partitioned by one block, a longer one merged.
+inline constexpr std::uint64_t most_tiles_of_block = 64;
+
+/// Partitions that a segment may take: after so many, luck has been so bad that it is merged.
+__host__ __device__ constexpr int most_partitions(std::uint64_t tiles)
+{
+  int log2 = 0;
+  while (std::uint64_t{1} << log2 < tiles)
+  {
+    ++log2;
+  }
+  return 2 * log2 + 4;
+}
+
+/// Segments that wait on the stack of a block: the larger part of a partition goes below the smaller one, so that those above
+/// are half as large each.
+inline constexpr int most_waiting = 16;
+
+/// Elements that a thread has under way in a partition.
+__host__ __device__ constexpr int items_for(std::size_t key_bytes)
+{
+  return key_bytes <= 8 ? 8 : key_bytes <= 16 ? 4 : 2;
+}
+
+} // namespace gpusort::quick
