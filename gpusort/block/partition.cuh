@@ -255,8 +255,8 @@ public:
   /// Puts the `size` elements of a tile that the block has taken in the order of their buckets, where they are; `counts`
   /// publishes how many each bucket has, and is told once more when there is nothing else to do. Classifies each element
   /// once, all of a thread's together: `classify.all(keys, holds, buckets)` with `holds(i)` for those there are.
-  /// `KeepsOrder`: elements of a bucket stay in the order of the input; otherwise, where no warp has all of a row in one
-  /// bucket, they come in any. Called by all threads of the block.
+  /// `KeepsOrder`: elements of a bucket stay in the order of the input; otherwise they come in any, unless some warp's first
+  /// row is all in one bucket, as in input with stretches of neighbours. Called by all threads of the block.
   template <bool KeepsOrder, class Counts>
   __device__ static void order_tile(
     shared_storage& shared, Classifier const& classify, Counts const& counts, int size, Key* keys, Value* values)

@@ -10,7 +10,7 @@ namespace gpusort::block
 template <class T, int Count>
 using warp_sums = T[Count / 32];
 
-/// The sum of the values of the threads before this one, among the first `Count`; nothing for the others. Called by all
+/// The sum of the values of the threads before this one, among the first `Count`; undefined for the others. Called by all
 /// threads of a block of at least `Count`; contains a barrier, and has to be followed by one before the sums are used again.
 template <int Count, class T>
 __device__ T exclusive_sum(warp_sums<T, Count>& sums, T value)

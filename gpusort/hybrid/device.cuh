@@ -160,7 +160,7 @@ struct sample_sort
     constexpr merge::tile_shape shape = merge::shape_of<Key, carried>();
     runtime::launch(
       merge_leftovers<Key, carried, Compare>,
-      {runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks),
+      {runtime::multiprocessors() * static_cast<std::size_t>(leftover_blocks),
        shape.threads,
        sizeof(leftover_storage<Key, carried, Compare>)},
       stream,

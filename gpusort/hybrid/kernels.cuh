@@ -31,7 +31,7 @@ inline constexpr std::size_t value_bytes_v = std::is_same_v<Value, block::no_val
 enum class fate : std::uint32_t
 {
   is_split,
-  is_one_bucket, // it fits a block, or is longer than look-back can count
+  is_one_bucket, // it fits a block, or is longer than a chain may be
   is_done // it has nothing but equivalent keys
 };
 
@@ -86,9 +86,9 @@ struct counters
   std::uint32_t tiles[2]; // of either level
   std::uint32_t large_buckets; // that somebody looks at before they are left over
   unsigned long long leftovers; // their number, and in the lower bits, of the number of tiles_bits, their tiles
-  unsigned long long merge_tickets;
-  unsigned long long merge_steps_done;
   std::uint32_t merge_passes; // the most that a leftover takes
+  alignas(128) unsigned long long merge_tickets;
+  alignas(128) unsigned long long merge_steps_done; // on a line of its own, because blocks wait for it
 
   static constexpr int tiles_bits = 44;
 };
@@ -106,7 +106,7 @@ struct split_level
   fate* fates; // of each segment
   splitter_tree<Key>* trees; // of each segment
   std::uint32_t* status; // look-back words, tiles x row
-  int row; // words of a tile: as many as a segment of either level has buckets
+  int row; // words of a tile: as many as a segment has buckets, in the level where it has more
   counters* all;
   int tile;
 
@@ -178,7 +178,7 @@ struct choice_storage
   block::segment own;
 };
 
-/// Looks whether the input is sorted, or each element goes before the one in front of it; blocks stop looking as soon as
+/// Looks whether the input is sorted, or each element goes before the one in front of it; warps stop looking as soon as
 /// neither can be. Also makes the first `words` look-back words empty, and the `spare` ones behind them what a first level
 /// leaves behind.
 /// Grid: any. Block: look_threads.
@@ -650,7 +650,8 @@ __launch_bounds__(sort_shape_of<Key, Value>().threads,
   {
     return;
   }
-  // What is done has not come home: it may be nearly all there is, so that all blocks take a share of each.
+  // After one level, of up to most_buckets, what is done has not come home: it may be nearly all there is, so that all blocks
+  // take a share of each.
   unsigned const thread = threadIdx.x;
   bool const is_done    = thread < count && buckets[thread].is_done() && buckets[thread].size() > 0;
   if (__syncthreads_or(is_done) == 0)
@@ -714,12 +715,13 @@ __device__ inline std::uint32_t leftover_of(leftover const* leftovers, std::uint
 template <class Key, class Value, class Compare>
 __global__ void
 __launch_bounds__(merge::shape_of<Key, Value>().threads,
-                  runtime::resident_blocks(merge::shape_of<Key, Value>().threads, merge::shape_of<Key, Value>().blocks))
+                  runtime::resident_blocks(merge::shape_of<Key, Value>().threads, leftover_blocks))
   merge_leftovers(
     buffers<Key, Value> at, leftover* leftovers, counters* all, std::uint64_t* cuts, Compare comp)
 {
   using sorter               = merge::tile_sort<Key, Value, Compare>;
   using counter              = ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_device>;
+  using flag                 = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
   constexpr auto tile        = static_cast<std::uint64_t>(sorter::tile);
   constexpr int threads      = merge::shape_of<Key, Value>().threads;
   constexpr bool with_values = sorter::with_values;
@@ -765,6 +767,7 @@ __launch_bounds__(merge::shape_of<Key, Value>().threads,
     {
       while (done.load(::cuda::std::memory_order_acquire) < phase)
       {
+        __nanosleep(100);
       }
     }
     __syncthreads();
@@ -772,12 +775,13 @@ __launch_bounds__(merge::shape_of<Key, Value>().threads,
     std::uint64_t const t = cuts_runs ? (step - phase) * threads + threadIdx.x : step - phase;
     if (t < tiles)
     {
-      leftover& left_over       = leftovers[leftover_of(leftovers, count, t)];
-      leftover const own        = left_over;
+      leftover& own             = leftovers[leftover_of(leftovers, count, t)];
       large_bucket const where  = own.where;
+      flag const failure(own.failed);
       std::uint64_t const place = (t - own.first_tile) * tile;
       auto const size           = static_cast<int>(where.size - place < tile ? where.size - place : tile);
-      std::uint32_t const failed = *const_cast<std::uint32_t volatile*>(&left_over.failed);
+      // Of a pass before this one, which all blocks see; or of this one, which makes no difference.
+      std::uint32_t const failed = failure.load(::cuda::std::memory_order_relaxed);
       // Passes take turns between the arrays, and the last one of each leftover ends in the caller's.
       bool const in_second = (own.passes - static_cast<std::uint32_t>(pass)) % 2 != 0;
       Key* const keys      = (in_second ? at.keys[1] : at.keys[0]) + where.begin;
@@ -840,7 +844,7 @@ __launch_bounds__(merge::shape_of<Key, Value>().threads,
                                      others_values,
                                      comp))
           {
-            *const_cast<std::uint32_t volatile*>(&left_over.failed) = static_cast<std::uint32_t>(pass) + 1;
+            failure.store(static_cast<std::uint32_t>(pass) + 1, ::cuda::std::memory_order_relaxed);
           }
         }
       }

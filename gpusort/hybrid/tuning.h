@@ -19,8 +19,8 @@ struct block_shape
 /// The most buckets that a level splits a segment into, as a power of two.
 inline constexpr int most_log2 = 8;
 
-/// A tile of a split, for keys and values of so many bytes: near 48 KB. For elements of up to 16 bytes, the shapes that radix
-/// passes were measured with; the others were not varied.
+/// A tile of a split, for keys and values of so many bytes: up to 54 KB. Most are shapes that radix passes were measured
+/// with; none has been measured here yet.
 __host__ __device__ constexpr block_shape tile_shape_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
@@ -49,7 +49,7 @@ __host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, 
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
   if (widest <= 4)
   {
-    return value_bytes == 0 ? block_shape{512, 17, 3} : block_shape{512, 11, 2};
+    return value_bytes == 0 ? block_shape{512, 17, 2} : block_shape{512, 11, 2};
   }
   if (widest <= 8)
   {
@@ -66,9 +66,8 @@ __host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, 
   return {256, 3, 2};
 }
 
-/// The block that sorts a sample: as many keys as 64 KB of shared memory hold, so many that a bucket is seldom half as large
-/// again as it should be, and no more than a bucket's block sorts, so that what is split has enough. A block has all of the
-/// GPU to itself in a first level: many threads.
+/// The block that sorts a sample: so many keys that a bucket of 256 is seldom half as large again as it should be, or, from 32
+/// bytes on, as many as shared memory holds, with which one in ten is. It has the GPU to itself in a first level: many threads.
 __host__ __device__ constexpr block_shape sample_shape_for(std::size_t key_bytes)
 {
   return key_bytes <= 4  ? block_shape{1024, 5, 1}
@@ -84,7 +83,7 @@ constexpr std::size_t bucket_size_for(std::size_t most)
   return most * 9 / 16;
 }
 
-/// Segments of a first level: look-back counts no further.
+/// Elements that are looked back through together: half of what look-back counts.
 inline constexpr std::size_t most_in_chain = std::size_t{1} << 29;
 
 /// The kernel that looks at the input.
@@ -97,7 +96,8 @@ inline constexpr std::size_t blocks_for_small_inputs = 256;
 inline constexpr int least_rows                      = 6; // elements a thread
 
 /// Elements a thread takes of n in a split into 2^log2 buckets: of all elements, so many that the words of their tile's
-/// look-back take no more than a fortieth of their room.
+/// look-back take no more than a fortieth of their room, as far as `items` go: 1-byte elements have too few, and the words
+/// take a ninth.
 constexpr int rows_for(std::size_t n, int log2, std::size_t element_bytes, int threads, int items)
 {
   std::size_t const spread = n / (blocks_for_small_inputs * static_cast<std::size_t>(threads)) + 1;
@@ -106,6 +106,9 @@ constexpr int rows_for(std::size_t n, int log2, std::size_t element_bytes, int t
   std::size_t const rows   = spread < least ? least : spread;
   return rows < static_cast<std::size_t>(items) ? static_cast<int>(rows) : items;
 }
+
+/// Blocks that merge what is left over, a multiprocessor: with more, registers run short.
+inline constexpr int leftover_blocks = 2;
 
 /// How an input is split.
 struct split_depth
@@ -123,7 +126,7 @@ constexpr split_depth split_depth_for(std::size_t n, std::size_t most)
     return {0, {0, 0}};
   }
   std::size_t const buckets = n / bucket_size_for(most) + 1;
-  int log2                  = 1;
+  int log2                  = 2; // a tree of one splitter has no bucket of equals
   while (log2 < most_log2 && std::size_t{1} << log2 < buckets)
   {
     ++log2;
@@ -132,12 +135,12 @@ constexpr split_depth split_depth_for(std::size_t n, std::size_t most)
   {
     return {1, {log2, 0}};
   }
-  int first = 1;
+  int first = 2;
   while (first < most_log2 && std::size_t{1} << 2 * first < buckets)
   {
     ++first;
   }
-  int second = 1;
+  int second = 2;
   while (second < most_log2 && std::size_t{1} << (first + second) < buckets + buckets / 2)
   {
     ++second;
