@@ -280,10 +280,11 @@ result order(options const& given, point_cloud const& cloud, distance_to eye, bo
   int const repeat = given.repeat != 0 ? given.repeat : on_gpu ? 11 : 3;
   if (on_gpu)
   {
-    return given.algorithm == "radix"  ? order_on_gpu(gpusort::radix_sort, cloud, eye, repeat)
-         : given.algorithm == "merge"  ? order_on_gpu(gpusort::merge_sort, cloud, eye, repeat)
-         : given.algorithm == "hybrid" ? order_on_gpu(gpusort::hybrid_sort, cloud, eye, repeat)
-                                       : order_on_gpu(gpusort::automatic, cloud, eye, repeat);
+    return given.algorithm == "radix"     ? order_on_gpu(gpusort::radix_sort, cloud, eye, repeat)
+         : given.algorithm == "merge"     ? order_on_gpu(gpusort::merge_sort, cloud, eye, repeat)
+         : given.algorithm == "quicksort" ? order_on_gpu(gpusort::quicksort, cloud, eye, repeat)
+         : given.algorithm == "hybrid"    ? order_on_gpu(gpusort::hybrid_sort, cloud, eye, repeat)
+                                          : order_on_gpu(gpusort::automatic, cloud, eye, repeat);
   }
   return given.algorithm == "radix"     ? order_on_host(gpusort::radix_sort, cloud, eye, repeat)
        : given.algorithm == "merge"     ? order_on_host(gpusort::merge_sort, cloud, eye, repeat)
@@ -373,10 +374,6 @@ void run(options const& given)
   {
     std::printf("no GPU here: sorting on the host\n");
   }
-  if (on_gpu && given.algorithm == "quicksort")
-  {
-    throw std::runtime_error("--algorithm " + given.algorithm + " runs on the host only so far: add --host");
-  }
   point_cloud const cloud = load(given);
   if (cloud.size() > std::numeric_limits<index_type>::max())
   {
@@ -419,7 +416,7 @@ int main(int argc, char** argv)
   app.add_option("--format", given.format, "auto, raw, ascii or ply; auto looks at the contents")
     ->check(CLI::IsMember({"auto", "raw", "ascii", "ply"}))
     ->type_name("NAME");
-  app.add_option("--algorithm", given.algorithm, "automatic, radix, merge, hybrid; on the host also quicksort")
+  app.add_option("--algorithm", given.algorithm, "automatic, radix, merge, hybrid or quicksort")
     ->check(CLI::IsMember({"automatic", "radix", "merge", "quicksort", "hybrid"}))
     ->type_name("NAME");
   app.add_option("--eye", given.eye, "where to look from; else outside the bounding box")->type_name("X,Y,Z");

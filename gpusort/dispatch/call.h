@@ -176,11 +176,7 @@ constexpr void require_support()
     using algorithm = device_algorithm_t<Algorithm, Key, Compare>;
 #if defined(__CUDACC__)
     constexpr bool on_device = !std::is_base_of_v<gpusort::detail::no_backend, device_backend<algorithm>>;
-    constexpr bool built_in  = std::is_same_v<algorithm, quicksort_t>;
-    static_assert(on_device || !built_in,
-                  "gpusort: quicksort runs on the host only so far, under thrust::seq or thrust::host; use "
-                  "gpusort::hybrid_sort, gpusort::merge_sort, gpusort::radix_sort or gpusort::automatic on the GPU.");
-    static_assert(on_device || built_in,
+    static_assert(on_device,
                   "gpusort: this algorithm has no device form; specialise gpusort::device_backend for it, or sort "
                   "under thrust::seq or thrust::host.");
 #else

@@ -1,4 +1,5 @@
-// The ways through the hybrid sort: one block, one level of buckets and two, buckets of equals, buckets that are too large.
+// The ways through the sorts that split by sampled splitters, hybrid sort and quicksort: one block, one level of buckets and
+// two, buckets of equals, buckets that are too large.
 #include <testing/support/device_memory.cuh>
 
 #include <gpusort/hybrid/device.cuh>
@@ -48,7 +49,33 @@ std::uint64_t mixed(std::uint64_t i)
   return i ^ (i >> 32);
 }
 
-/// Sorts keys alone and with their positions as values, and compares with the C++ library's stable sort.
+/// The keys of a range, after a sort that carried their positions: they have to be those that came in, each beside its own.
+template <class Key, class Value>
+std::vector<Key>
+keys_of(guarded_array<Key> const& keys, guarded_array<Value> const& values, std::vector<Key> const& input)
+{
+  std::size_t const n = input.size();
+  std::vector<Key> out(n);
+  std::vector<Value> from(n);
+  gpusort::testing::require(cudaMemcpy(out.data(), keys.begin(), n * sizeof(Key), cudaMemcpyDeviceToHost), "keys");
+  gpusort::testing::require(cudaMemcpy(from.data(), values.begin(), n * sizeof(Value), cudaMemcpyDeviceToHost), "values");
+  EXPECT_TRUE(keys.holds(out.data()) && values.holds(from.data()));
+  std::vector<bool> met(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    auto const position = static_cast<std::size_t>(from[i]);
+    if (position >= n || met[position] || out[i] != input[position])
+    {
+      ADD_FAILURE() << "element " << i << " is none that came in, or one a second time";
+      break;
+    }
+    met[position] = true;
+  }
+  return out;
+}
+
+/// Sorts keys alone and with their positions as values, and compares with the C++ library's stable sort; what quicksort
+/// makes of equivalent keys is not said.
 template <class Value, class Key, class Compare>
 void check(std::vector<Key> const& keys, Compare comp)
 {
@@ -76,6 +103,19 @@ void check(std::vector<Key> const& keys, Compare comp)
   gpusort::stable_sort_by_key(gpusort::hybrid_sort(thrust::device), with, with + n, carried, comp);
   EXPECT_TRUE(room.holds(sorted.data())) << "keys with values";
   EXPECT_TRUE(values.holds(sorted_positions.data())) << "values";
+
+  Key* const quick              = room.load(keys.data(), n, 1);
+  Value* const carried_by_quick = values.load(positions.data(), n, 3);
+  gpusort::sort_by_key(gpusort::quicksort(thrust::device), quick, quick + n, carried_by_quick, comp);
+  std::vector<Key> out         = keys_of(room, values, keys);
+  EXPECT_TRUE(std::is_sorted(out.begin(), out.end(), comp)) << "quicksort with values";
+  Key* const alone = room.load(keys.data(), n, 3);
+  gpusort::sort(gpusort::quicksort(thrust::device), alone, alone + n, comp);
+  gpusort::testing::require(cudaMemcpy(out.data(), alone, n * sizeof(Key), cudaMemcpyDeviceToHost), "keys");
+  EXPECT_TRUE(std::is_sorted(out.begin(), out.end(), comp)) << "quicksort";
+  std::sort(out.begin(), out.end());
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_TRUE(out == sorted) << "quicksort: other keys";
 }
 
 template <class Key, class Value>
@@ -95,7 +135,7 @@ std::vector<std::size_t> sizes()
   constexpr std::size_t with  = most_in_block<Key, Value>;
   if (in_a_hurry())
   {
-    return {with + 1, 5 * alone};
+    return {with + 1, 5 * alone, sizeof(Key) == 4 ? 160 * alone : 7 * alone};
   }
   return {2, 33, with - 1, with, with + 1, alone - 1, alone, alone + 1, 3 * alone, 100'003, 130 * alone, 160 * alone};
 }
@@ -120,7 +160,7 @@ void check_all_sizes(Make make)
 }
 
 template <class Pair>
-class HybridPaths : public ::testing::Test
+class SplitPaths : public ::testing::Test
 {};
 
 template <class Key, class Value>
@@ -133,22 +173,22 @@ struct pair_of
 using pairs = ::testing::Types<pair_of<std::uint32_t, std::uint32_t>,
                                pair_of<std::uint64_t, std::uint64_t>,
                                pair_of<unsigned __int128, std::uint32_t>>;
-TYPED_TEST_SUITE(HybridPaths, pairs);
+TYPED_TEST_SUITE(SplitPaths, pairs);
 
-TYPED_TEST(HybridPaths, Uniform)
+TYPED_TEST(SplitPaths, Uniform)
 {
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
     [](std::size_t i, std::size_t) { return mixed(i); });
 }
 
-TYPED_TEST(HybridPaths, SortedAndReversed)
+TYPED_TEST(SplitPaths, SortedAndReversed)
 {
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) { return i; });
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
     [](std::size_t i, std::size_t n) { return (n - i) / 3; });
 }
 
-TYPED_TEST(HybridPaths, AllSamplesEqual)
+TYPED_TEST(SplitPaths, AllSamplesEqual)
 {
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t, std::size_t) { return 5; });
   // All but one, at either end.
@@ -158,7 +198,7 @@ TYPED_TEST(HybridPaths, AllSamplesEqual)
     [](std::size_t i, std::size_t n) { return i == n / 2 ? 6 : 5; });
 }
 
-TYPED_TEST(HybridPaths, FewValues)
+TYPED_TEST(SplitPaths, FewValues)
 {
   for (std::uint64_t const values : {2, 7, 300})
   {
@@ -168,13 +208,13 @@ TYPED_TEST(HybridPaths, FewValues)
   }
 }
 
-TYPED_TEST(HybridPaths, HalfOfOneValue)
+TYPED_TEST(SplitPaths, HalfOfOneValue)
 {
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
     [](std::size_t i, std::size_t) { return mixed(i) % 2 == 0 ? 1'000'000'007u : mixed(~i); });
 }
 
-/// Keys of which the sample of a first level sees only what is even, and of which all others lie between two samples.
+/// Keys of which the sample of a first level sees only what is spread evenly, and of which all others lie between two samples.
 template <class Key>
 std::vector<Key> misleading(std::size_t n)
 {
@@ -195,7 +235,7 @@ std::vector<Key> misleading(std::size_t n)
   return keys;
 }
 
-TYPED_TEST(HybridPaths, ASampleThatMisleads)
+TYPED_TEST(SplitPaths, ASampleThatMisleads)
 {
   using key   = typename TypeParam::key;
   using value = typename TypeParam::value;
@@ -206,7 +246,7 @@ TYPED_TEST(HybridPaths, ASampleThatMisleads)
   }
 }
 
-TEST(HybridPathsOfWords, StableWithManyEquivalents)
+TEST(SplitPathsOfWords, StableWithManyEquivalents)
 {
   for (std::size_t const n : sizes<std::uint32_t, std::uint32_t>())
   {
@@ -244,46 +284,69 @@ struct always
   }
 };
 
+/// Honest about what a sample meets, and a liar among the keys that all come to one bucket: two of them come one before the
+/// other, and so do those of any circle.
+struct liar_in_one_bucket
+{
+  __device__ static bool is_in_bucket(std::uint32_t key)
+  {
+    return key - 0x8000'0000u < 1'000'000;
+  }
+  __device__ bool operator()(std::uint32_t a, std::uint32_t b) const
+  {
+    return is_in_bucket(a) && is_in_bucket(b) ? ((a - b) * 0x9e3779b1u) >> 31 != 0 : a < b;
+  }
+};
+
 /// The elements are those that came in, each value beside its key, and the guards are whole.
 template <class Compare>
-void check_liar(std::size_t n)
+void check_liar(std::vector<std::uint32_t> const& keys)
 {
+  std::size_t const n = keys.size();
   SCOPED_TRACE(n);
-  std::vector<std::uint32_t> keys(n), positions(n);
-  for (std::size_t i = 0; i < n; ++i)
-  {
-    keys[i]      = static_cast<std::uint32_t>(mixed(i));
-    positions[i] = static_cast<std::uint32_t>(i);
-  }
+  std::vector<std::uint32_t> positions(n);
+  std::iota(positions.begin(), positions.end(), 0u);
   guarded_array<std::uint32_t> room(n), values(n);
-  std::uint32_t* const first   = room.load(keys.data(), n, 1);
-  std::uint32_t* const carried = values.load(positions.data(), n, 1);
-  gpusort::sort_by_key(gpusort::hybrid_sort(thrust::device), first, first + n, carried, Compare{});
-  std::vector<std::uint32_t> out(n), from(n);
-  gpusort::testing::require(cudaMemcpy(out.data(), first, n * sizeof(out[0]), cudaMemcpyDeviceToHost), "keys");
-  gpusort::testing::require(cudaMemcpy(from.data(), carried, n * sizeof(from[0]), cudaMemcpyDeviceToHost), "values");
-  EXPECT_TRUE(room.holds(out.data()) && values.holds(from.data()));
-  std::vector<bool> met(n);
-  for (std::size_t i = 0; i < n; ++i)
-  {
-    ASSERT_LT(from[i], n);
-    ASSERT_FALSE(met[from[i]]) << "a value twice";
-    met[from[i]] = true;
-    ASSERT_EQ(out[i], keys[from[i]]) << "a value beside another key";
-  }
+  auto const with_each = [&](auto algorithm) {
+    std::uint32_t* const first   = room.load(keys.data(), n, 1);
+    std::uint32_t* const carried = values.load(positions.data(), n, 1);
+    gpusort::sort_by_key(algorithm, first, first + n, carried, Compare{});
+    keys_of(room, values, keys);
+    std::uint32_t* const alone = room.load(keys.data(), n, 1);
+    gpusort::sort(algorithm, alone, alone + n, Compare{});
+    std::vector<std::uint32_t> out(n), in = keys;
+    gpusort::testing::require(cudaMemcpy(out.data(), alone, n * sizeof(out[0]), cudaMemcpyDeviceToHost), "keys");
+    EXPECT_TRUE(room.holds(out.data()));
+    std::sort(out.begin(), out.end());
+    std::sort(in.begin(), in.end());
+    EXPECT_TRUE(out == in) << "other keys";
+  };
+  with_each(gpusort::hybrid_sort(thrust::device));
+  with_each(gpusort::quicksort(thrust::device));
 }
 
-TEST(HybridPathsOfWords, ComparatorsThatLie)
+TEST(SplitPathsOfWords, ComparatorsThatLie)
 {
   for (std::size_t const n : sizes<std::uint32_t, std::uint32_t>())
   {
-    check_liar<coin>(n);
-    check_liar<not_greater>(n);
-    check_liar<always>(n);
+    std::vector<std::uint32_t> keys(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      keys[i] = static_cast<std::uint32_t>(mixed(i));
+    }
+    check_liar<coin>(keys);
+    check_liar<not_greater>(keys);
+    check_liar<always>(keys);
+  }
+  // What is left over is merged in passes, of which any may be the first to find out.
+  constexpr std::size_t tile = most_in_block<std::uint32_t, gpusort::block::no_values>;
+  for (std::size_t const n : {2 * tile, 3 * tile, 5 * tile, 12 * tile, 40 * tile, 90 * tile, 160 * tile, 300 * tile})
+  {
+    check_liar<liar_in_one_bucket>(misleading<std::uint32_t>(n));
   }
 }
 
-TEST(HybridPathsOfWords, ScratchIsOneMoreArrayAndLittle)
+TEST(SplitPathsOfWords, ScratchIsOneMoreArrayAndLittle)
 {
   std::uint32_t* const none = nullptr;
   std::size_t const alone   = most_in_block<std::uint32_t, gpusort::block::no_values>;
