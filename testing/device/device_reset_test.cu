@@ -50,6 +50,8 @@ TEST(DeviceReset, CallsGoOnAfterwards)
     SCOPED_TRACE(round);
     sort_on_a_fresh_device(gpusort::radix_sort);
     sort_on_a_fresh_device(gpusort::merge_sort);
+    sort_on_a_fresh_device(gpusort::hybrid_sort);
+    sort_on_a_fresh_device(gpusort::quicksort);
   }
 }
 

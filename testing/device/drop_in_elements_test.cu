@@ -315,11 +315,16 @@ void expect_permutation(std::vector<Key> const& in, Compare comp)
   std::vector<std::uint32_t> positions(n);
   std::iota(positions.begin(), positions.end(), 0u);
 
-  Key* const alone = keys.load(in.data(), n, 1);
-  gpusort::sort(gpusort::merge_sort(thrust::device), alone, alone + n, comp);
-  host_array<Key> const permuted = keys.read();
-  EXPECT_TRUE(keys.holds(permuted)); // the guards
-  EXPECT_EQ(bits_in_order(permuted.data(), n), bits_in_order(in.data(), n));
+  auto const alone_by = [&](auto policy) {
+    Key* const alone = keys.load(in.data(), n, 1);
+    gpusort::sort(policy, alone, alone + n, comp);
+    host_array<Key> const permuted = keys.read();
+    EXPECT_TRUE(keys.holds(permuted)); // the guards
+    EXPECT_EQ(bits_in_order(permuted.data(), n), bits_in_order(in.data(), n));
+  };
+  alone_by(gpusort::merge_sort(thrust::device));
+  alone_by(gpusort::hybrid_sort(thrust::device));
+  alone_by(gpusort::quicksort(thrust::device));
 
   Key* const first       = keys.load(in.data(), n, 3);
   std::uint32_t* const v = values.load(positions.data(), n, 1);

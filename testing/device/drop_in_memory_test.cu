@@ -179,6 +179,7 @@ void for_each_algorithm(F f)
   f("automatic", gpusort::automatic);
   f("radix_sort", gpusort::radix_sort);
   f("merge_sort", gpusort::merge_sort);
+  f("hybrid_sort", gpusort::hybrid_sort);
 }
 
 std::size_t used_of_pool(cudaMemPool_t pool, cudaMemPoolAttr attribute)

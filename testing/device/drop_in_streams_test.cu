@@ -50,6 +50,7 @@ void for_each_algorithm(F f)
   f("automatic", gpusort::automatic);
   f("radix_sort", gpusort::radix_sort);
   f("merge_sort", gpusort::merge_sort);
+  f("hybrid_sort", gpusort::hybrid_sort);
 }
 
 // "Alone" in a suite's name: kernels of several streams have to overlap, so no sanitizer and nobody else on the GPU.

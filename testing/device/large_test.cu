@@ -215,6 +215,21 @@ TEST(Large, MergePairs)
   sort_pairs<std::uint16_t>(gpusort::merge_sort(thrust::device), over_32_bits, by_low_bits_downwards{});
 }
 
+TEST(Large, HybridKeysOfOneByte)
+{
+  sort_keys<std::uint8_t>(gpusort::hybrid_sort(thrust::device), over_32_bits, by_low_bits_downwards{});
+}
+
+TEST(Large, HybridKeysOfFourBytes)
+{
+  sort_keys<std::uint32_t>(gpusort::hybrid_sort(thrust::device), over_32_bits, thrust::less<std::uint32_t>{});
+}
+
+TEST(Large, HybridPairs)
+{
+  sort_pairs<std::uint16_t>(gpusort::hybrid_sort(thrust::device), over_32_bits, by_low_bits_downwards{});
+}
+
 /// Copied by user code, so sorted by index; past 2^32 the indices have 64 bits.
 struct indexed_key
 {

@@ -308,6 +308,7 @@ public:
     check_policy(room, e, offset, thrust::device, "automatic");
     check_policy(room, e, offset, gpusort::radix_sort(thrust::device), "radix_sort");
     check_policy(room, e, offset, gpusort::merge_sort(thrust::device), "merge_sort");
+    check_policy(room, e, offset, gpusort::hybrid_sort(thrust::device), "hybrid_sort");
   }
 
 private:
