@@ -305,12 +305,7 @@ private:
 
   template <bool Full, bool KeepsOrder, class Counts>
   __device__ static void order_in_place(
-    shared_storage& shared,
-    Classifier const& classify,
-    Counts const& counts,
-    int size,
-    Key* keys,
-    Value* values)
+    shared_storage& shared, Classifier const& classify, Counts const& counts, int size, Key* keys, Value* values)
   {
     bucket_rank<Buckets, Threads, Items, Full> rank(shared.counts, size);
     Key held[Items];
@@ -368,9 +363,10 @@ private:
     Key keys[Items];
     std::uint32_t ranks[Items];
     rank.load(keys_in, keys);
-    std::uint32_t count       = 0;
-    std::uint32_t const start = order(shared, rank, [&](int i) { return classify(keys[i]); }, places, keys, ranks, count);
-    Key* const sorted_keys    = reinterpret_cast<Key*>(shared.keys);
+    std::uint32_t count = 0;
+    std::uint32_t const start =
+      order(shared, rank, [&](int i) { return classify(keys[i]); }, places, keys, ranks, count);
+    Key* const sorted_keys = reinterpret_cast<Key*>(shared.keys);
 
     registers<Value, Items> values;
     if constexpr (with_values)

@@ -56,13 +56,12 @@ struct sample_sort
       constexpr block_shape shape = tile_shape_of<Key, Value>();
       int const log2              = std::max(depth.log2[0], depth.log2[1]);
       row                         = 1 << log2;
-      tile                        = shape.threads
-           * rows_for(n, log2, sizeof(Key) + value_bytes_v<Value>, shape.threads, shape.items);
-      tiles                       = runtime::blocks_for(n, static_cast<std::size_t>(tile));
-      chain                       = most_in_chain / static_cast<std::size_t>(tile) * static_cast<std::size_t>(tile);
-      parts                       = runtime::blocks_for(n, chain);
-      segments                    = depth.levels == 1 ? 0 : std::size_t{1} << depth.log2[0];
-      buckets                     = std::size_t{1} << (depth.log2[0] + depth.log2[1]);
+      tile     = shape.threads * rows_for(n, log2, sizeof(Key) + value_bytes_v<Value>, shape.threads, shape.items);
+      tiles    = runtime::blocks_for(n, static_cast<std::size_t>(tile));
+      chain    = most_in_chain / static_cast<std::size_t>(tile) * static_cast<std::size_t>(tile);
+      parts    = runtime::blocks_for(n, chain);
+      segments = depth.levels == 1 ? 0 : std::size_t{1} << depth.log2[0];
+      buckets  = std::size_t{1} << (depth.log2[0] + depth.log2[1]);
 
       keys   = layout.add(n, sizeof(Key), alignof(Key));
       values = with_values ? layout.add(n, sizeof(Value), alignof(Value)) : 0;
@@ -81,10 +80,10 @@ struct sample_sort
       std::size_t const list_cuts  = of_leftovers.add(most_tiles, sizeof(std::uint64_t));
       status_words                 = tiles * static_cast<std::size_t>(row);
       spare_words                  = segments * static_cast<std::size_t>(row);
-      status = layout.add(1, std::max((status_words + spare_words) * sizeof(std::uint32_t), of_leftovers.bytes()));
-      large                        = status + large_list;
-      leftovers                    = status + list;
-      cuts                         = status + list_cuts;
+      status    = layout.add(1, std::max((status_words + spare_words) * sizeof(std::uint32_t), of_leftovers.bytes()));
+      large     = status + large_list;
+      leftovers = status + list;
+      cuts      = status + list_cuts;
     }
   };
 
@@ -139,20 +138,30 @@ struct sample_sort
                               plan.depth.log2[number],
                               static_cast<std::uint32_t>(of),
                               static_cast<std::uint32_t>(first ? plan.parts : of),
-                              first ? chains : chains + plan.parts,
-                              first ? fates : fates + 1,
-                              first ? trees : trees + 1,
+               first ? chains : chains + plan.parts,
+               first ? fates : fates + 1,
+               first ? trees : trees + 1,
                               status,
                               plan.row,
                               all,
                               plan.tile};
-      split_with<Key, carried>(stream, at, level, previous, plan, n, number + 1 == plan.depth.levels ? table : nullptr, table, comp);
+      split_with<Key, carried>(
+        stream, at, level, previous, plan, n, number + 1 == plan.depth.levels ? table : nullptr, table, comp);
       previous = level;
     }
     auto* const leftovers = runtime::at_offset<leftover>(base, plan.leftovers);
     auto* const large     = Form::finishes_large ? runtime::at_offset<large_bucket>(base, plan.large) : nullptr;
     sort_all_buckets<Key, carried>(
-      stream, at, plan.depth.levels % 2, n, table, static_cast<std::uint32_t>(plan.buckets), large, leftovers, all, comp);
+      stream,
+      at,
+      plan.depth.levels % 2,
+      n,
+      table,
+      static_cast<std::uint32_t>(plan.buckets),
+      large,
+      leftovers,
+      all,
+      comp);
     if constexpr (Form::finishes_large)
     {
       Form::finish_large(stream, at, static_cast<large_bucket const*>(large), leftovers, all, comp);
@@ -198,14 +207,13 @@ private:
       split_sizes{n, plan.most, bucket_size_for(plan.most), plan.chain},
       table,
       comp);
-    runtime::launch(
-      order_tiles<Form::keeps_order, Key, Value, Compare>,
-      {tiles, threads, sizeof(order_storage<Key, Value, Compare>)},
-      stream,
-      at.keys[from],
-      at.values[from],
-      level,
-      comp);
+    runtime::launch(order_tiles<Form::keeps_order, Key, Value, Compare>,
+                    {tiles, threads, sizeof(order_storage<Key, Value, Compare>)},
+                    stream,
+                    at.keys[from],
+                    at.values[from],
+                    level,
+                    comp);
     runtime::launch(move_tiles<Key, Value>, {tiles, threads, sizeof(move_storage)}, stream, level, at, to);
   }
 
@@ -223,7 +231,7 @@ private:
     Compare comp)
   {
     constexpr block_shape shape = sort_shape_of<Key, Value>();
-    std::size_t const blocks    = buckets == 1 ? 1 : runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks);
+    std::size_t const blocks = buckets == 1 ? 1 : runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks);
     runtime::launch(
       sort_buckets<Key, Value, Compare>,
       {std::min<std::size_t>(buckets, blocks), shape.threads, sizeof(sort_storage<Key, Value, Compare>)},

@@ -184,8 +184,13 @@ struct choice_storage
 /// Grid: any. Block: look_threads.
 template <class Key, class Compare>
 __global__ void __launch_bounds__(look_threads)
-  look_at_input(
-    Key const* keys, std::size_t n, std::uint32_t* status, std::size_t words, std::size_t spare, counters* all, Compare comp)
+  look_at_input(Key const* keys,
+                std::size_t n,
+                std::uint32_t* status,
+                std::size_t words,
+                std::size_t spare,
+                counters* all,
+                Compare comp)
 {
   runtime::wait_for_previous_kernel();
   std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * look_threads + threadIdx.x;
@@ -223,9 +228,8 @@ __global__ void __launch_bounds__(look_threads)
 /// becomes of each segment, lists the chains, and, of segments that are not split, the buckets.
 /// Grid: a block a segment. Block: splitter_choice's threads. Shared: choice_storage.
 template <class Key, class Compare>
-__global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
-  sample_splitters(
-    Key const* keys, split_level<Key> level, split_level<Key> previous, split_sizes sizes, bucket* buckets, Compare comp)
+__global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample_splitters(
+  Key const* keys, split_level<Key> level, split_level<Key> previous, split_sizes sizes, bucket* buckets, Compare comp)
 {
   using choice = splitter_choice<Key, Compare>;
   extern __shared__ uint4 shared_words[];
@@ -262,8 +266,8 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
                               block::exclusive_sum<most_buckets>(shared.tile_sums, tiles)};
     if (thread == blockIdx.x)
     {
-      shared.own                = mine;
-      level.chains[blockIdx.x]  = mine;
+      shared.own               = mine;
+      level.chains[blockIdx.x] = mine;
     }
     if (blockIdx.x == 0 && thread == level.segments - 1)
     {
@@ -274,9 +278,10 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
   block::segment const own = shared.own;
   if (level.number > 0)
   {
-    own_fate = previous.trees[0].is_of_equals(blockIdx.x)            ? fate::is_done
-             : own.size <= sizes.most || own.size > sizes.chain ? fate::is_one_bucket
-                                                                     : fate::is_split;
+    own_fate = previous.trees[0].is_of_equals(blockIdx.x) ? fate::is_done
+             : own.size <= sizes.most || own.size > sizes.chain
+               ? fate::is_one_bucket
+               : fate::is_split;
   }
   if (thread == 0)
   {
@@ -296,7 +301,9 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
   choice::choose(shared.sample,
                  keys + own.begin,
                  own.size,
-                 wanted < 2 ? 2 : wanted < most ? static_cast<unsigned>(wanted) : most,
+                 wanted < 2      ? 2
+                 : wanted < most ? static_cast<unsigned>(wanted)
+                                 : most,
                  level.log2,
                  level.trees[blockIdx.x],
                  comp);
@@ -309,12 +316,13 @@ __host__ __device__ constexpr block_shape tile_shape_of()
 }
 
 template <class Key, class Value, class Compare>
-using bucket_partition = block::partition<Key,
-                                          Value,
-                                          splitter_search<Key, Compare>,
-                                          most_buckets,
-                                          tile_shape_of<Key, Value>().threads,
-                                          tile_shape_of<Key, Value>().items>;
+using bucket_partition =
+  block::partition<Key,
+                   Value,
+                   splitter_search<Key, Compare>,
+                   most_buckets,
+                   tile_shape_of<Key, Value>().threads,
+                   tile_shape_of<Key, Value>().items>;
 
 /// The look-back of a tile that nobody waits for: the next kernel reads what it leaves behind.
 class counted_tile
@@ -401,12 +409,13 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
     shared.tree.repeats[threadIdx.x] = tree.repeats[threadIdx.x];
   }
   __syncthreads();
-  partition::template order_tile<KeepsOrder>(shared.tile,
-                        splitter_search<Key, Compare>{shared.tree, level.log2, comp},
-                        counted_tile(level, place),
-                        place.size,
-                        keys + place.begin,
-                        partition::with_values ? values + place.begin : nullptr);
+  partition::template order_tile<KeepsOrder>(
+    shared.tile,
+    splitter_search<Key, Compare>{shared.tree, level.log2, comp},
+    counted_tile(level, place),
+    place.size,
+    keys + place.begin,
+    partition::with_values ? values + place.begin : nullptr);
 }
 
 struct move_storage
@@ -554,10 +563,10 @@ __host__ __device__ constexpr std::uint32_t passes_for(std::uint64_t tiles)
 template <class Key, class Value>
 __device__ void leave_over(large_bucket const& where, leftover* leftovers, counters& all)
 {
-  constexpr auto tile            = static_cast<std::uint64_t>(merge::merge_storage<Key, Value>::tile);
-  std::uint64_t const tiles      = (where.size + tile - 1) / tile;
-  std::uint32_t const passes     = passes_for(tiles);
-  unsigned long long const taken = atomicAdd(&all.leftovers, (1ull << counters::tiles_bits) | tiles);
+  constexpr auto tile                      = static_cast<std::uint64_t>(merge::merge_storage<Key, Value>::tile);
+  std::uint64_t const tiles                = (where.size + tile - 1) / tile;
+  std::uint32_t const passes               = passes_for(tiles);
+  unsigned long long const taken           = atomicAdd(&all.leftovers, (1ull << counters::tiles_bits) | tiles);
   leftovers[taken >> counters::tiles_bits] = {where, taken & ((1ull << counters::tiles_bits) - 1), passes, 0};
   atomicMax(&all.merge_passes, passes);
 }
@@ -702,7 +711,7 @@ __device__ inline std::uint32_t leftover_of(leftover const* leftovers, std::uint
   std::uint32_t low = 0, high = count;
   while (high - low > 1)
   {
-    std::uint32_t const middle = low + (high - low) / 2;
+    std::uint32_t const middle                          = low + (high - low) / 2;
     (leftovers[middle].first_tile <= tile ? low : high) = middle;
   }
   return low;
@@ -713,11 +722,9 @@ __device__ inline std::uint32_t leftover_of(leftover const* leftovers, std::uint
 /// Where a comparator contradicts itself, what survives is the source of the pass that finds out: a permutation of the input.
 /// Grid: any. Block: merge's threads. Shared: leftover_storage.
 template <class Key, class Value, class Compare>
-__global__ void
-__launch_bounds__(merge::shape_of<Key, Value>().threads,
-                  runtime::resident_blocks(merge::shape_of<Key, Value>().threads, leftover_blocks))
-  merge_leftovers(
-    buffers<Key, Value> at, leftover* leftovers, counters* all, std::uint64_t* cuts, Compare comp)
+__global__ void __launch_bounds__(merge::shape_of<Key, Value>().threads,
+                                  runtime::resident_blocks(merge::shape_of<Key, Value>().threads, leftover_blocks))
+  merge_leftovers(buffers<Key, Value> at, leftover* leftovers, counters* all, std::uint64_t* cuts, Compare comp)
 {
   using sorter               = merge::tile_sort<Key, Value, Compare>;
   using counter              = ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_device>;
@@ -775,22 +782,22 @@ __launch_bounds__(merge::shape_of<Key, Value>().threads,
     std::uint64_t const t = cuts_runs ? (step - phase) * threads + threadIdx.x : step - phase;
     if (t < tiles)
     {
-      leftover& own             = leftovers[leftover_of(leftovers, count, t)];
-      large_bucket const where  = own.where;
+      leftover& own            = leftovers[leftover_of(leftovers, count, t)];
+      large_bucket const where = own.where;
       flag const failure(own.failed);
       std::uint64_t const place = (t - own.first_tile) * tile;
       auto const size           = static_cast<int>(where.size - place < tile ? where.size - place : tile);
       // Of a pass before this one, which all blocks see; or of this one, which makes no difference.
       std::uint32_t const failed = failure.load(::cuda::std::memory_order_relaxed);
       // Passes take turns between the arrays, and the last one of each leftover ends in the caller's.
-      bool const in_second = (own.passes - static_cast<std::uint32_t>(pass)) % 2 != 0;
-      Key* const keys      = (in_second ? at.keys[1] : at.keys[0]) + where.begin;
-      Key* const others    = (in_second ? at.keys[0] : at.keys[1]) + where.begin;
-      Value* const values  = with_values ? (in_second ? at.values[1] : at.values[0]) + where.begin : nullptr;
+      bool const in_second       = (own.passes - static_cast<std::uint32_t>(pass)) % 2 != 0;
+      Key* const keys            = (in_second ? at.keys[1] : at.keys[0]) + where.begin;
+      Key* const others          = (in_second ? at.keys[0] : at.keys[1]) + where.begin;
+      Value* const values        = with_values ? (in_second ? at.values[1] : at.values[0]) + where.begin : nullptr;
       Value* const others_values = with_values ? (in_second ? at.values[0] : at.values[1]) + where.begin : nullptr;
       if (sorts)
       {
-        Key const* const keys_in     = (where.from == 0 ? at.keys[0] : at.keys[1]) + where.begin;
+        Key const* const keys_in = (where.from == 0 ? at.keys[0] : at.keys[1]) + where.begin;
         Value const* const values_in =
           with_values ? (where.from == 0 ? at.values[0] : at.values[1]) + where.begin : nullptr;
         sorter::sort(shared.sorter,
@@ -820,8 +827,7 @@ __launch_bounds__(merge::shape_of<Key, Value>().threads,
         if (cuts_runs)
         {
           Key const* const a = keys + pair.begin;
-          cuts[t] =
-            block::merge_path<std::size_t>(begin, a, pair.a_size, a + pair.a_size, pair.b_size, comp);
+          cuts[t] = block::merge_path<std::size_t>(begin, a, pair.a_size, a + pair.a_size, pair.b_size, comp);
         }
         else
         {
@@ -832,17 +838,14 @@ __launch_bounds__(merge::shape_of<Key, Value>().threads,
           std::uint64_t const b_from = begin - a_from;
           bool const possible        = a_from <= a_to && b_from <= end - a_to;
           if (!possible
-              || !merge::merge_place(shared.merging,
-                                     {pair.begin + a_from,
-                                      pair.begin + pair.a_size + b_from,
-                                      place,
-                                      static_cast<int>(a_to - a_from),
-                                      size},
-                                     keys,
-                                     others,
-                                     values,
-                                     others_values,
-                                     comp))
+              || !merge::merge_place(
+                shared.merging,
+                {pair.begin + a_from, pair.begin + pair.a_size + b_from, place, static_cast<int>(a_to - a_from), size},
+                keys,
+                others,
+                values,
+                others_values,
+                comp))
           {
             failure.store(static_cast<std::uint32_t>(pass) + 1, ::cuda::std::memory_order_relaxed);
           }

@@ -24,7 +24,7 @@ inline constexpr int buckets = 2 * splitters + 1;
 inline constexpr int oversampling = 8;
 inline constexpr int sample_size  = (splitters + 1) * oversampling - 1;
 
-/// A bucket of this size is merge-sorted; on the GPU it is what one block can hold.
+/// A bucket of this size is merge-sorted; on the GPU it is what one block can hold, some hundreds to some thousands.
 inline constexpr std::ptrdiff_t bucket_length = 2048;
 
 /// Buckets that are still larger after so many splits are merge-sorted as they are: longer ranges than 2^27, and

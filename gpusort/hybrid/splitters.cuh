@@ -139,10 +139,16 @@ public:
 
   /// Chooses splitters of keys[0, size) for `buckets` >= 2 buckets of a tree for 2^log2, where the rest stays empty.
   /// Called by all threads of a block; size >= buckets.
-  __device__ static void choose(
-    shared_storage& shared, Key const* keys, std::uint64_t size, unsigned buckets, int log2, splitter_tree<Key>& tree, Compare& comp)
+  __device__ static void
+  choose(shared_storage& shared,
+         Key const* keys,
+         std::uint64_t size,
+         unsigned buckets,
+         int log2,
+         splitter_tree<Key>& tree,
+         Compare& comp)
   {
-    int const samples = size < sorter::tile ? static_cast<int>(size) : sorter::tile;
+    int const samples          = size < sorter::tile ? static_cast<int>(size) : sorter::tile;
     std::uint64_t const stride = size / static_cast<std::uint64_t>(samples);
     // If the comparator contradicts itself, any keys will do.
     sorter::sort_into_shared(

@@ -87,8 +87,8 @@ constexpr std::size_t bucket_size_for(std::size_t most)
 inline constexpr std::size_t most_in_chain = std::size_t{1} << 29;
 
 /// The kernel that looks at the input.
-inline constexpr int look_threads             = 512;
-inline constexpr int look_rows                = 4; // elements that a thread has under way
+inline constexpr int look_threads               = 512;
+inline constexpr int look_rows                  = 4; // elements that a thread has under way
 inline constexpr std::size_t look_blocks_per_sm = 4;
 
 /// Blocks that a small input is spread over.

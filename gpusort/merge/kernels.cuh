@@ -176,14 +176,13 @@ struct merged_tile
 
 /// Merges a tile. False, for some thread, if the comparator contradicted itself. Called by all threads of a block.
 template <class Key, class Value, class Compare>
-__device__ bool merge_place(
-  merge_storage<Key, Value>& shared,
-  merged_tile const& at,
-  Key const* keys_in,
-  Key* keys_out,
-  Value const* values_in,
-  Value* values_out,
-  Compare& comp)
+__device__ bool merge_place(merge_storage<Key, Value>& shared,
+                            merged_tile const& at,
+                            Key const* keys_in,
+                            Key* keys_out,
+                            Value const* values_in,
+                            Value* values_out,
+                            Compare& comp)
 {
   constexpr int threads      = shape_of<Key, Value>().threads;
   constexpr int items        = shape_of<Key, Value>().items;

@@ -17,13 +17,12 @@ struct unstable_form
   static constexpr bool finishes_large = true;
 
   template <class Key, class Value, class Compare>
-  static void finish_large(
-    cudaStream_t stream,
-    hybrid::buffers<Key, Value> const& at,
-    hybrid::large_bucket const* large,
-    hybrid::leftover* leftovers,
-    hybrid::counters* all,
-    Compare comp)
+  static void finish_large(cudaStream_t stream,
+                           hybrid::buffers<Key, Value> const& at,
+                           hybrid::large_bucket const* large,
+                           hybrid::leftover* leftovers,
+                           hybrid::counters* all,
+                           Compare comp)
   {
     runtime::launch(
       sort_segments<Key, Value, Compare>,

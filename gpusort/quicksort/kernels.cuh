@@ -45,8 +45,7 @@ struct segment_storage
 
 /// Where the median of three keys stands.
 template <class Key, class Compare>
-__device__ std::uint64_t
-median(Key const* keys, std::uint64_t a, std::uint64_t b, std::uint64_t c, Compare& comp)
+__device__ std::uint64_t median(Key const* keys, std::uint64_t a, std::uint64_t b, std::uint64_t c, Compare& comp)
 {
   if (block::precedes(keys[a], keys[b], comp))
   {
@@ -60,9 +59,7 @@ template <class Key, class Compare>
 __device__ std::uint64_t choose_pivot(Key const* keys, std::uint64_t size, Compare& comp)
 {
   std::uint64_t const step = size / 9;
-  auto const of_three      = [&](std::uint64_t first) {
-    return median(keys, first, first + step, first + 2 * step, comp);
-  };
+  auto const of_three = [&](std::uint64_t first) { return median(keys, first, first + step, first + 2 * step, comp); };
   return median(keys, of_three(step / 2), of_three(3 * step + step / 3), of_three(6 * step + step / 5), comp);
 }
 
@@ -147,9 +144,8 @@ __device__ std::uint64_t partition_segment(
 /// are done.
 /// Grid: any. Block: bucket_sort's threads. Shared: segment_storage.
 template <class Key, class Value, class Compare>
-__global__ void
-__launch_bounds__(hybrid::sort_shape_of<Key, Value>().threads,
-                  runtime::resident_blocks(hybrid::sort_shape_of<Key, Value>().threads, 1))
+__global__ void __launch_bounds__(hybrid::sort_shape_of<Key, Value>().threads,
+                                  runtime::resident_blocks(hybrid::sort_shape_of<Key, Value>().threads, 1))
   sort_segments(hybrid::buffers<Key, Value> at,
                 hybrid::large_bucket const* segments,
                 hybrid::leftover* leftovers,
@@ -224,8 +220,7 @@ __launch_bounds__(hybrid::sort_shape_of<Key, Value>().threads,
       {
         Key const pivot = keys_in[begin + choose_pivot(keys_in + begin, size, comp)];
         ::new (static_cast<void*>(shared.pivot)) Key(pivot);
-        shared.takes_equals =
-          top.has_lower && !block::precedes(*reinterpret_cast<Key const*>(top.lower), pivot, comp);
+        shared.takes_equals = top.has_lower && !block::precedes(*reinterpret_cast<Key const*>(top.lower), pivot, comp);
       }
       __syncthreads();
       Key const pivot         = *reinterpret_cast<Key const*>(shared.pivot);
@@ -256,19 +251,20 @@ __launch_bounds__(hybrid::sort_shape_of<Key, Value>().threads,
           lower = *reinterpret_cast<Key const*>(place.lower);
         }
         --shared.waiting;
-        auto const push = [&](std::uint64_t part_begin, std::uint64_t part_size, bool part_has_lower, Key const& part_lower) {
-          if (part_size == 0)
-          {
-            return;
-          }
-          waiting_segment<Key>& part = shared.stack[shared.waiting++];
-          part.begin                 = part_begin;
-          part.size                  = part_size;
-          part.from                  = 1 - from;
-          part.partitions_left       = partitions_left - 1;
-          part.has_lower             = part_has_lower;
-          ::new (static_cast<void*>(part.lower)) Key(part_lower);
-        };
+        auto const push =
+          [&](std::uint64_t part_begin, std::uint64_t part_size, bool part_has_lower, Key const& part_lower) {
+            if (part_size == 0)
+            {
+              return;
+            }
+            waiting_segment<Key>& part = shared.stack[shared.waiting++];
+            part.begin                 = part_begin;
+            part.size                  = part_size;
+            part.from                  = 1 - from;
+            part.partitions_left       = partitions_left - 1;
+            part.has_lower             = part_has_lower;
+            ::new (static_cast<void*>(part.lower)) Key(part_lower);
+          };
         std::uint64_t const left_size = takes_equals ? 0 : left;
         std::uint64_t const right     = size - left;
         bool const left_is_smaller    = left_size < right;

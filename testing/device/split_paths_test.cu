@@ -58,7 +58,8 @@ keys_of(guarded_array<Key> const& keys, guarded_array<Value> const& values, std:
   std::vector<Key> out(n);
   std::vector<Value> from(n);
   gpusort::testing::require(cudaMemcpy(out.data(), keys.begin(), n * sizeof(Key), cudaMemcpyDeviceToHost), "keys");
-  gpusort::testing::require(cudaMemcpy(from.data(), values.begin(), n * sizeof(Value), cudaMemcpyDeviceToHost), "values");
+  gpusort::testing::require(cudaMemcpy(from.data(), values.begin(), n * sizeof(Value), cudaMemcpyDeviceToHost),
+                            "values");
   EXPECT_TRUE(keys.holds(out.data()) && values.holds(from.data()));
   std::vector<bool> met(n);
   for (std::size_t i = 0; i < n; ++i)
@@ -82,7 +83,9 @@ void check(std::vector<Key> const& keys, Compare comp)
   std::size_t const n = keys.size();
   std::vector<std::uint32_t> order(n);
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return comp(keys[a], keys[b]); });
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return comp(keys[a], keys[b]);
+  });
   std::vector<Key> sorted(n);
   std::vector<Value> positions(n), sorted_positions(n);
   for (std::size_t i = 0; i < n; ++i)
@@ -107,7 +110,7 @@ void check(std::vector<Key> const& keys, Compare comp)
   Key* const quick              = room.load(keys.data(), n, 1);
   Value* const carried_by_quick = values.load(positions.data(), n, 3);
   gpusort::sort_by_key(gpusort::quicksort(thrust::device), quick, quick + n, carried_by_quick, comp);
-  std::vector<Key> out         = keys_of(room, values, keys);
+  std::vector<Key> out = keys_of(room, values, keys);
   EXPECT_TRUE(std::is_sorted(out.begin(), out.end(), comp)) << "quicksort with values";
   Key* const alone = room.load(keys.data(), n, 3);
   gpusort::sort(gpusort::quicksort(thrust::device), alone, alone + n, comp);
@@ -177,25 +180,29 @@ TYPED_TEST_SUITE(SplitPaths, pairs);
 
 TYPED_TEST(SplitPaths, Uniform)
 {
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
-    [](std::size_t i, std::size_t) { return mixed(i); });
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) {
+    return mixed(i);
+  });
 }
 
 TYPED_TEST(SplitPaths, SortedAndReversed)
 {
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) { return i; });
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
-    [](std::size_t i, std::size_t n) { return (n - i) / 3; });
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t n) {
+    return (n - i) / 3;
+  });
 }
 
 TYPED_TEST(SplitPaths, AllSamplesEqual)
 {
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t, std::size_t) { return 5; });
   // All but one, at either end.
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
-    [](std::size_t i, std::size_t n) { return i == n / 2 ? 4 : 5; });
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
-    [](std::size_t i, std::size_t n) { return i == n / 2 ? 6 : 5; });
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t n) {
+    return i == n / 2 ? 4 : 5;
+  });
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t n) {
+    return i == n / 2 ? 6 : 5;
+  });
 }
 
 TYPED_TEST(SplitPaths, FewValues)
@@ -203,15 +210,17 @@ TYPED_TEST(SplitPaths, FewValues)
   for (std::uint64_t const values : {2, 7, 300})
   {
     SCOPED_TRACE(values);
-    check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
-      [=](std::size_t i, std::size_t) { return mixed(i) % values; });
+    check_all_sizes<typename TypeParam::key, typename TypeParam::value>([=](std::size_t i, std::size_t) {
+      return mixed(i) % values;
+    });
   }
 }
 
 TYPED_TEST(SplitPaths, HalfOfOneValue)
 {
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>(
-    [](std::size_t i, std::size_t) { return mixed(i) % 2 == 0 ? 1'000'000'007u : mixed(~i); });
+  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) {
+    return mixed(i) % 2 == 0 ? 1'000'000'007u : mixed(~i);
+  });
 }
 
 /// Keys of which the sample of a first level sees only what is spread evenly, and of which all others lie between two samples.
@@ -353,8 +362,9 @@ TEST(SplitPathsOfWords, ScratchIsOneMoreArrayAndLittle)
   EXPECT_EQ(gpusort::workspace_bytes(gpusort::hybrid_sort(thrust::device), none, none + alone, less_than{}), 0u);
   for (int log2 = 22; log2 <= 34; ++log2)
   {
-    std::size_t const n     = std::size_t{1} << log2;
-    std::size_t const bytes = gpusort::workspace_bytes(gpusort::hybrid_sort(thrust::device), none, none + n, less_than{});
+    std::size_t const n = std::size_t{1} << log2;
+    std::size_t const bytes =
+      gpusort::workspace_bytes(gpusort::hybrid_sort(thrust::device), none, none + n, less_than{});
     EXPECT_GT(bytes, n * 4);
     EXPECT_LT(static_cast<double>(bytes), 1.04 * static_cast<double>(n) * 4) << "2^" << log2;
   }
