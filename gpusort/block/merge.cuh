@@ -66,11 +66,14 @@ __device__ void serial_merge(
       bool const from_b = b < b_end && (a >= a_end || precedes(key_b, key_a, comp));
       out[i]            = from_b ? key_b : key_a;
       source[i]         = static_cast<Source>(from_b ? b : a);
-      a += from_b ? 0 : 1;
-      b += from_b ? 1 : 0;
-      Key const next = keys[from_b ? b : a];
-      key_a          = from_b ? key_a : next;
-      key_b          = from_b ? next : key_b;
+      if (from_b)
+      {
+        key_b = keys[++b];
+      }
+      else
+      {
+        key_a = keys[++a];
+      }
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <gpusort/block/merge.cuh>
 #include <gpusort/block/tile.cuh>
+#include <gpusort/block/warp.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,7 @@ public:
   static constexpr int tile         = Threads * Items;
   static constexpr bool with_values = !std::is_empty_v<Value>;
 
-  static_assert(tile <= 65536 && (Threads & (Threads - 1)) == 0);
+  static_assert(tile <= 65536 && Threads % 32 == 0);
 
   struct shared_storage
   {
@@ -29,121 +30,161 @@ public:
       alignas(16) char values[sizeof(Value) * (with_values ? tile : 1)];
     };
     std::uint16_t origin[with_values ? tile : 1]; // where in the tile the key at a place came from
-    int a_of[Threads]; // where each thread began in its first run
+    int a_of_warp[Threads / 32 + 1]; // where the first thread of each warp began in its first run
   };
 
-  /// Sorts `size` <= tile elements from the inputs into the outputs, which may be the same arrays.
-  /// Called by all threads. Whatever the comparator answers, the output is a permutation of the input: if it
-  /// contradicts itself the tile is copied as it is.
+  /// Sorts `size` <= tile elements of a source into the outputs, where the source may read from. The source says where they
+  /// come from: `load_keys(held, size, place)` reads into held[i] the key of place(i) < size, for every i of the thread, and
+  /// load_values the same of values; a thread's places go up, and those of a warp lie side by side.
+  /// If they `are_sorted`, they are only moved. Called by all threads. Whatever the comparator answers, the output is a
+  /// permutation of the input: if it contradicts itself the elements come out as they went in.
+  template <class Source>
   __device__ static void
   sort(shared_storage& shared,
-       Key const* keys_in,
+       Source& source,
        Key* keys_out,
-       Value const* values_in,
        Value* values_out,
        int size,
+       bool are_sorted,
        Compare comp)
   {
-    if (!sort_into_shared(shared, [=](int place) { return keys_in[place]; }, size, comp))
+    Key* const keys = reinterpret_cast<Key*>(shared.keys);
+    bool is_ordered = false; // by this function
+    for (bool again = true; again;)
     {
-      copy(keys_in, keys_out, size);
-      if constexpr (with_values)
-      {
-        copy(values_in, values_out, size);
-      }
-      return;
+      load<Key>(size, [&](auto& held) { source.load_keys(held, size, place_of_thread); }, keys);
+      __syncthreads();
+      is_ordered = !are_sorted && sort_in_shared(shared, size, comp);
+      again      = !is_ordered && !are_sorted;
+      are_sorted = true; // or as good as can be
     }
-    Key const* const keys = reinterpret_cast<Key const*>(shared.keys);
-    copy(keys, keys_out, size);
+    move_tile<Threads, Items>(size, [&](int place) { return keys[place]; }, keys_out);
     if constexpr (with_values)
     {
-      __syncthreads();
       Value* const values = reinterpret_cast<Value*>(shared.values);
-      copy(values_in, values, size);
       __syncthreads();
-      move_tile<Threads, Items>(size, [&](int place) { return values[shared.origin[place]]; }, values_out);
+      load<Value>(size, [&](auto& held) { source.load_values(held, size, place_of_thread); }, values);
+      __syncthreads();
+      move_tile<Threads, Items>(
+        size, [&](int place) { return values[is_ordered ? shared.origin[place] : place]; }, values_out);
     }
   }
 
-  /// Sorts from(0), ... from(size - 1) into shared.keys, with shared.origin to match; all threads may read both afterwards.
-  /// False, for all threads, if the comparator contradicted itself: shared.keys then holds some of the keys.
-  template <class From>
-  __device__ static bool sort_into_shared(shared_storage& shared, From from, int size, Compare& comp)
+  /// Sorts the first `size` of shared.keys, with shared.origin to match; all threads may read both afterwards. A barrier has
+  /// to come before. False, for all threads, if the comparator contradicted itself: shared.keys then holds some of the keys.
+  __device__ static bool sort_in_shared(shared_storage& shared, int size, Compare& comp)
   {
-    return size == tile ? sort_tile<true>(shared, from, size, comp) : sort_tile<false>(shared, from, size, comp);
-  }
-
-private:
-  template <bool Full, class From>
-  __device__ static bool sort_tile(shared_storage& shared, From from, int size, Compare& comp)
-  {
-    Key* const keys = reinterpret_cast<Key*>(shared.keys);
-    int const begin = static_cast<int>(threadIdx.x) * Items; // of this thread's elements
-    int const left  = size - begin < 0 ? 0 : size - begin;
-    int const own   = Full || left > Items ? Items : left;
-
-    move_tile<Threads, Items>(size, from, keys);
-    __syncthreads();
+    Key* const keys  = reinterpret_cast<Key*>(shared.keys);
+    int const thread = static_cast<int>(threadIdx.x);
+    int const lane   = thread % 32;
+    int const warp   = thread / 32;
+    int const begin  = thread * Items; // of this thread's places
+    int const own    = size - begin; // elements from there on
 
     Key held[Items];
-    std::uint16_t origin[Items];
+    std::uint16_t origin[with_values ? Items : 1];
+    if (own > 0)
+    {
 #pragma unroll
-    for (int i = 0; i < Items; ++i)
-    {
-      held[i]   = keys[Full || i < own ? begin + i : 0];
-      origin[i] = static_cast<std::uint16_t>(begin + i);
-    }
-    sort_in_registers<Full>(held, origin, own, comp);
-
-    bool consistent = true;
-    for (int run = Items; run < size; run *= 2)
-    {
-      __syncthreads();
-      store<Full>(shared, held, origin, begin, own);
-      __syncthreads();
-
-      int const first     = begin / (2 * run) * (2 * run);
-      int const pair      = Full || first < size ? first : size;
-      int const a_end     = Full || pair + run < size ? pair + run : size;
-      int const b_end     = Full || pair + 2 * run < size ? pair + 2 * run : size;
-      int const available = b_end - pair;
-      int const diagonal  = Full || begin - pair < available ? begin - pair : available;
-      int a               = pair + merge_path(diagonal, keys + pair, a_end - pair, keys + a_end, b_end - a_end, comp);
-      int const b         = a_end + diagonal - (a - pair);
-      shared.a_of[threadIdx.x] = a;
-
-      std::uint16_t source[Items];
-      serial_merge<Full>(keys, a, a_end, b, b_end, own, held, source, comp);
-      if constexpr (with_values)
+      for (int i = 0; i < Items; ++i)
       {
-#pragma unroll
-        for (int i = 0; i < Items; ++i)
+        held[i] = keys[begin + i];
+        if constexpr (with_values)
         {
-          if (Full || i < own)
+          origin[i] = static_cast<std::uint16_t>(begin + i);
+        }
+      }
+      // The last thread with elements may have fewer than others: it alone asks which of its places hold one.
+      if (own >= Items)
+      {
+        sort_in_registers<true>(held, origin, Items, comp);
+      }
+      else
+      {
+        sort_in_registers<false>(held, origin, own, comp);
+      }
+    }
+    bool consistent = true;
+    int ended_at    = -1; // in the first run: where the next warp's first thread has to have begun
+    for (int group = 1; group * Items < size; group *= 2) // threads of a run
+    {
+      __syncthreads();
+      consistent = consistent && (ended_at < 0 || ended_at == shared.a_of_warp[warp + 1]);
+      ended_at   = -1;
+      if (own > 0)
+      {
+        store(shared, held, origin, begin);
+      }
+      __syncthreads();
+      if (warp * 32 * Items < size) // all lanes of a warp
+      {
+        int const run      = group * Items;
+        int const pair     = (thread & ~(2 * group - 1)) * Items;
+        int const a_end    = pair + run < size ? pair + run : size;
+        int const b_end    = pair + 2 * run < size ? pair + 2 * run : size;
+        int const diagonal = own > 0 ? begin - pair : 0;
+        int a = own > 0 ? pair + merge_path(diagonal, keys + pair, a_end - pair, keys + a_end, b_end - a_end, comp) : 0;
+        int const began = a;
+        if (own > 0)
+        {
+          merge_both(shared, a, a_end, a_end + diagonal - (a - pair), b_end, held, origin, comp);
+        }
+        if (lane == 0)
+        {
+          shared.a_of_warp[warp] = began;
+        }
+        // Where this thread ended the next one began, unless the comparator contradicts itself.
+        int const next = __shfl_down_sync(all_lanes, began, 1);
+        if (begin + Items < b_end)
+        {
+          if (lane == 31)
           {
-            origin[i] = shared.origin[source[i]];
+            ended_at = a;
+          }
+          else
+          {
+            consistent = consistent && a == next;
           }
         }
       }
-      __syncthreads();
-      // What this thread left over is what the next one began with, unless the comparator contradicts itself.
-      bool const last_of_pair = begin + Items >= b_end;
-      int const expected      = last_of_pair ? a_end : shared.a_of[threadIdx.x + 1];
-      consistent              = consistent && (own == 0 || a == expected);
     }
-    // The barrier also ends the reads of keys before they are overwritten.
-    if (__syncthreads_or(!consistent))
-    {
-      return false;
-    }
-    store<Full>(shared, held, origin, begin, own);
     __syncthreads();
-    return true;
+    consistent = consistent && (ended_at < 0 || ended_at == shared.a_of_warp[warp + 1]);
+    if (own > 0)
+    {
+      store(shared, held, origin, begin);
+    }
+    return __syncthreads_or(!consistent) == 0;
+  }
+
+private:
+  /// The places of a thread, when the block reads a tile: a warp's lie side by side.
+  __device__ static int place_of_thread(int i)
+  {
+    int const thread = static_cast<int>(threadIdx.x);
+    return (thread / 32 * Items + i) * 32 + thread % 32;
+  }
+
+  template <class T, class Read>
+  __device__ static void load(int size, Read read, T* to)
+  {
+    T held[Items];
+    read(held);
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      int const place = place_of_thread(i);
+      if (place < size)
+      {
+        to[place] = held[i];
+      }
+    }
   }
 
   /// Odd-even transposition: as many rounds as items, each comparing neighbours; stable, and all in registers.
-  template <bool Full>
-  __device__ static void sort_in_registers(Key (&keys)[Items], std::uint16_t (&origin)[Items], int own, Compare& comp)
+  template <bool Full, int Origins>
+  __device__ static void
+  sort_in_registers(Key (&keys)[Items], std::uint16_t (&origin)[Origins], int own, Compare& comp)
   {
 #pragma unroll
     for (int round = 0; round < Items; ++round)
@@ -167,28 +208,45 @@ private:
     }
   }
 
-  template <bool Full>
+  /// Takes the thread's keys from the stable merge of shared.keys[a, a_end) and [b, b_end). Afterwards a is where the first
+  /// run was left. Where fewer than Items are left, what is behind them is taken for the rest, and not used.
+  template <int Origins>
   __device__ static void
-  store(shared_storage& shared, Key const (&keys)[Items], std::uint16_t const (&origin)[Items], int begin, int own)
+  merge_both(shared_storage& shared,
+             int& a,
+             int a_end,
+             int b,
+             int b_end,
+             Key (&held)[Items],
+             std::uint16_t (&origin)[Origins],
+             Compare& comp)
   {
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
+    Key const* const keys = reinterpret_cast<Key const*>(shared.keys);
+    std::uint16_t source[Items];
+    serial_merge<true>(keys, a, a_end, b, b_end, Items, held, source, comp);
+    if constexpr (with_values)
     {
-      if (Full || i < own)
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
       {
-        reinterpret_cast<Key*>(shared.keys)[begin + i] = keys[i];
-        if constexpr (with_values)
-        {
-          shared.origin[begin + i] = origin[i];
-        }
+        origin[i] = shared.origin[source[i]];
       }
     }
   }
 
-  template <class T>
-  __device__ static void copy(T const* from, T* to, int size)
+  template <int Origins>
+  __device__ static void
+  store(shared_storage& shared, Key const (&keys)[Items], std::uint16_t const (&origin)[Origins], int begin)
   {
-    move_tile<Threads, Items>(size, [=](int place) { return from[place]; }, to);
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      reinterpret_cast<Key*>(shared.keys)[begin + i] = keys[i];
+      if constexpr (with_values)
+      {
+        shared.origin[begin + i] = origin[i];
+      }
+    }
   }
 };
 

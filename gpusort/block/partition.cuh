@@ -136,6 +136,13 @@ private:
   look_back chain_;
 };
 
+/// What a bucket has of a tile.
+struct bucket_place
+{
+  std::uint32_t count;
+  std::uint32_t start;
+};
+
 template <class T, int N>
 struct registers
 {
@@ -252,34 +259,31 @@ public:
     }
   }
 
-  /// Puts the `size` elements of a tile that the block has taken in the order of their buckets, where they are; `counts`
-  /// publishes how many each bucket has, and is told once more when there is nothing else to do. Classifies each element
-  /// once, all of a thread's together: `classify.all(keys, holds, buckets)` with `holds(i)` for those there are.
+  /// Reads the `size` elements of a tile from a source and writes them in the order of their buckets. Classifies each element
+  /// once, all of a thread's together: `classify.all(keys, holds, buckets)` with `holds(i)` for those there are. The source is
+  /// one as in tile.cuh, and may be where the outputs are.
   /// `KeepsOrder`: elements of a bucket stay in the order of the input; otherwise they come in any, unless some warp's first
-  /// row is all in one bucket, as in input with stretches of neighbours. Called by all threads of the block.
-  template <bool KeepsOrder, class Counts>
-  __device__ static void order_tile(
-    shared_storage& shared, Classifier const& classify, Counts const& counts, int size, Key* keys, Value* values)
+  /// row is all in one bucket, as in input with stretches of neighbours.
+  /// Called by all threads of the block; the first `Buckets` get how many elements their bucket has, and where they begin.
+  template <bool KeepsOrder, class Source>
+  __device__ static bucket_place order_tile(
+    shared_storage& shared, Classifier const& classify, Source& source, int size, Key* keys_out, Value* values_out)
   {
-    if (size == tile)
-    {
-      order_in_place<true, KeepsOrder>(shared, classify, counts, size, keys, values);
-    }
-    else
-    {
-      order_in_place<false, true>(shared, classify, counts, size, keys, values);
-    }
+    shared.counts.clear();
+    __syncthreads();
+    return size == tile ? order_from<true, KeepsOrder>(shared, classify, source, size, keys_out, values_out)
+                        : order_from<false, true>(shared, classify, source, size, keys_out, values_out);
   }
 
 private:
-  /// Ranks keys by bucket, publishes how many each has, and puts the keys into shared memory in the order of their buckets;
+  /// Ranks keys by bucket, tells `publish` how many each has, and puts the keys into shared memory in the order of their buckets;
   /// a barrier has to follow. Returns where the thread's bucket begins, and in `count` how many it has.
-  template <class Rank, class BucketOf, class Places>
+  template <class Rank, class BucketOf, class Publish>
   __device__ static std::uint32_t
   order(shared_storage& shared,
         Rank& rank,
         BucketOf bucket_of,
-        Places const& places,
+        Publish publish,
         Key const (&keys)[Items],
         std::uint32_t (&ranks)[Items],
         std::uint32_t& count)
@@ -289,7 +293,7 @@ private:
     if (threadIdx.x < Buckets)
     {
       count = rank.total();
-      places.publish(count);
+      publish(count);
     }
     std::uint32_t const start = rank.starts(shared.totals, count);
     if (threadIdx.x < Buckets)
@@ -303,47 +307,49 @@ private:
     return start;
   }
 
-  template <bool Full, bool KeepsOrder, class Counts>
-  __device__ static void order_in_place(
-    shared_storage& shared, Classifier const& classify, Counts const& counts, int size, Key* keys, Value* values)
+  template <bool Full, bool KeepsOrder, class Source>
+  __device__ static bucket_place order_from(
+    shared_storage& shared, Classifier const& classify, Source& source, int size, Key* keys_out, Value* values_out)
   {
     bucket_rank<Buckets, Threads, Items, Full> rank(shared.counts, size);
+    auto const element = [&](int i) { return rank.element(i); };
     Key held[Items];
     std::uint32_t ranks[Items];
-    rank.load(keys, held);
+    source.load_keys(held, size, element);
     classify.all(held, [&](int i) { return rank.holds(i); }, ranks);
     auto const bucket_of = [&](int i) { return ranks[i]; };
-    std::uint32_t count  = 0;
+    auto const publish   = [](std::uint32_t) {};
+    bucket_place own{0, 0};
     if constexpr (KeepsOrder)
     {
-      order(shared, rank, bucket_of, counts, held, ranks, count);
+      own.start = order(shared, rank, bucket_of, publish, held, ranks, own.count);
     }
     else if (__syncthreads_or(all_alike(ranks[0])) != 0)
     {
-      order(shared, rank, bucket_of, counts, held, ranks, count);
+      own.start = order(shared, rank, bucket_of, publish, held, ranks, own.count);
     }
     else
     {
       bucket_rank<Buckets, Threads, Items, Full, false> rank_in_any_order(shared.counts, size);
-      order(shared, rank_in_any_order, bucket_of, counts, held, ranks, count);
+      own.start = order(shared, rank_in_any_order, bucket_of, publish, held, ranks, own.count);
     }
     registers<Value, Items> held_values;
     if constexpr (with_values)
     {
-      rank.load(values, held_values.at);
+      source.load_values(held_values.at, size, element);
     }
     __syncthreads();
     Key const* const sorted_keys = reinterpret_cast<Key const*>(shared.keys);
-    block::move_tile<Threads, Items>(size, [&](int place) { return sorted_keys[place]; }, keys);
+    block::move_tile<Threads, Items>(size, [&](int place) { return sorted_keys[place]; }, keys_out);
     if constexpr (with_values)
     {
       __syncthreads();
       Value* const sorted_values = reinterpret_cast<Value*>(shared.values);
       rank.put(held_values.at, ranks, sorted_values);
       __syncthreads();
-      block::move_tile<Threads, Items>(size, [&](int place) { return sorted_values[place]; }, values);
+      block::move_tile<Threads, Items>(size, [&](int place) { return sorted_values[place]; }, values_out);
     }
-    counts.complete(count);
+    return own;
   }
 
   /// `Full`: the tile has all its places in use.
@@ -365,7 +371,14 @@ private:
     rank.load(keys_in, keys);
     std::uint32_t count = 0;
     std::uint32_t const start =
-      order(shared, rank, [&](int i) { return classify(keys[i]); }, places, keys, ranks, count);
+      order(
+        shared,
+        rank,
+        [&](int i) { return classify(keys[i]); },
+        [&](std::uint32_t own) { places.publish(own); },
+        keys,
+        ranks,
+        count);
     Key* const sorted_keys = reinterpret_cast<Key*>(shared.keys);
 
     registers<Value, Items> values;

@@ -38,6 +38,41 @@ __device__ void write_tile(T const (&held)[Items], int size, T* to)
   }
 }
 
+/// Elements that lie side by side, as what a block-wide sort or partition reads: thread by thread, `load_keys(held, size,
+/// place)` reads into held[i] the key of place(i), if that is below `size`; load_values does the same with values.
+template <class Key, class Value>
+struct contiguous_source
+{
+  Key const* keys;
+  Value const* values; // or null, where keys move alone
+
+  template <int N, class Place>
+  __device__ void load_keys(Key (&held)[N], int size, Place place) const
+  {
+    load(keys, held, size, place);
+  }
+  template <int N, class Place>
+  __device__ void load_values(Value (&held)[N], int size, Place place) const
+  {
+    load(values, held, size, place);
+  }
+
+private:
+  template <class T, int N, class Place>
+  __device__ static void load(T const* from, T (&held)[N], int size, Place place)
+  {
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+    {
+      int const at = place(i);
+      if (at < size)
+      {
+        held[i] = from[at];
+      }
+    }
+  }
+};
+
 /// to[place] = from(place) for all places of the tile.
 template <int Threads, int Items, class T, class From>
 __device__ void move_tile(int size, From from, T* to)

@@ -33,17 +33,19 @@ struct sample_sort
       static_cast<std::size_t>(sort_shape_of<Key, Value>().threads) * sort_shape_of<Key, Value>().items;
     static constexpr bool with_values = value_bytes_v<Value> != 0;
 
+    /// What a level has.
+    struct level_plan
+    {
+      std::size_t segments = 0, tiles = 0, groups = 0; // at most
+      std::size_t trees = 0, starts = 0, buckets = 0; // offsets
+      std::size_t counts = 0; // of all levels: the number of its first
+    };
+
     split_depth depth;
-    int tile             = 0; // elements, of a split
-    std::size_t tiles    = 0; // of a first level
-    std::size_t segments = 0; // of a second level, which may have so many tiles more
-    int row              = 0; // look-back words of a tile
-    std::size_t parts    = 0; // of a first level
-    std::size_t chain    = 0; // elements, of each part but the last
-    std::size_t buckets  = 0; // of the last level
-    std::size_t keys = 0, values = 0;
-    std::size_t all = 0, chains = 0, fates = 0, trees = 0, table = 0, status = 0, large = 0, leftovers = 0, cuts = 0;
-    std::size_t status_words = 0, spare_words = 0; // of a first level's look-back, and spare ones of a second level
+    int tile = 0; // elements
+    level_plan levels[most_levels];
+    std::size_t counts_of_groups = 0; // of all levels
+    std::size_t keys = 0, values = 0, all = 0, counts = 0, works = 0, large = 0, leftovers = 0, cuts = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
@@ -54,36 +56,34 @@ struct sample_sort
         return;
       }
       constexpr block_shape shape = tile_shape_of<Key, Value>();
-      int const log2              = std::max(depth.log2[0], depth.log2[1]);
-      row                         = 1 << log2;
-      tile     = shape.threads * rows_for(n, log2, sizeof(Key) + value_bytes_v<Value>, shape.threads, shape.items);
-      tiles    = runtime::blocks_for(n, static_cast<std::size_t>(tile));
-      chain    = most_in_chain / static_cast<std::size_t>(tile) * static_cast<std::size_t>(tile);
-      parts    = runtime::blocks_for(n, chain);
-      segments = depth.levels == 1 ? 0 : std::size_t{1} << depth.log2[0];
-      buckets  = std::size_t{1} << (depth.log2[0] + depth.log2[1]);
+      tile = shape.threads * rows_for(n, depth, sizeof(Key) + value_bytes_v<Value>, shape.threads, shape.items);
 
       keys   = layout.add(n, sizeof(Key), alignof(Key));
       values = with_values ? layout.add(n, sizeof(Value), alignof(Value)) : 0;
       all    = layout.add(1, sizeof(counters));
-      chains = layout.add(parts + segments, sizeof(block::segment));
-      fates  = layout.add(1 + segments, sizeof(fate));
-      trees  = layout.add(1 + segments, sizeof(splitter_tree<Key>), alignof(splitter_tree<Key>));
-      table  = layout.add(buckets, sizeof(bucket));
 
-      // When buckets are sorted, the look-back words are done with: what leftovers take has the same room.
+      std::size_t segments = 1;
+      for (int number = 0; number < depth.levels; ++number)
+      {
+        level_plan& level = levels[number];
+        int const log2    = depth.log2[number];
+        level.segments    = segments;
+        level.tiles       = n / static_cast<std::size_t>(tile) + segments + 1;
+        level.groups      = level.tiles / tiles_of_group + segments + 1;
+        level.trees       = layout.add(segments, sizeof(splitter_tree<Key>), alignof(splitter_tree<Key>));
+        level.starts      = layout.add(level.tiles << log2, sizeof(std::uint16_t));
+        level.counts      = counts_of_groups;
+        counts_of_groups += level.groups << log2;
+        segments <<= log2;
+        level.buckets = layout.add(segments, sizeof(bucket));
+      }
       std::size_t const most_large = n / most; // they have more each
       std::size_t const most_tiles = runtime::blocks_for(n, merge::merge_storage<Key, Value>::tile) + most_large;
-      runtime::layout of_leftovers;
-      std::size_t const large_list = of_leftovers.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
-      std::size_t const list       = of_leftovers.add(most_large, sizeof(leftover));
-      std::size_t const list_cuts  = of_leftovers.add(most_tiles, sizeof(std::uint64_t));
-      status_words                 = tiles * static_cast<std::size_t>(row);
-      spare_words                  = segments * static_cast<std::size_t>(row);
-      status    = layout.add(1, std::max((status_words + spare_words) * sizeof(std::uint32_t), of_leftovers.bytes()));
-      large     = status + large_list;
-      leftovers = status + list;
-      cuts      = status + list_cuts;
+      counts                       = layout.add(counts_of_groups, sizeof(unsigned long long));
+      works                        = layout.add(segments + most_large, sizeof(work));
+      large                        = layout.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
+      leftovers                    = layout.add(most_large, sizeof(leftover));
+      cuts                         = layout.add(most_tiles, sizeof(std::uint64_t));
     }
   };
 
@@ -102,8 +102,7 @@ struct sample_sort
     auto* const carried_values = reinterpret_cast<carried*>(values);
     if (plan.depth.levels == 0)
     {
-      sort_all_buckets<Key, carried>(
-        stream, {{keys, nullptr}, {carried_values, nullptr}}, 0, n, nullptr, 1, nullptr, nullptr, nullptr, comp);
+      do_works<Key, carried>(stream, {{keys, nullptr}, {carried_values, nullptr}}, n, nullptr, 1, {}, comp);
       return;
     }
     void* const base = plan.layout.base(scratch);
@@ -111,11 +110,10 @@ struct sample_sort
       {keys, runtime::at_offset<Key>(base, plan.keys)},
       {carried_values, plan.with_values ? runtime::at_offset<carried>(base, plan.values) : nullptr}};
     auto* const all    = runtime::at_offset<counters>(base, plan.all);
-    auto* const table  = runtime::at_offset<bucket>(base, plan.table);
-    auto* const chains = runtime::at_offset<block::segment>(base, plan.chains);
-    auto* const fates  = runtime::at_offset<fate>(base, plan.fates);
-    auto* const trees  = runtime::at_offset<splitter_tree<Key>>(base, plan.trees);
-    auto* const status = runtime::at_offset<std::uint32_t>(base, plan.status);
+    auto* const counts = runtime::at_offset<unsigned long long>(base, plan.counts);
+    work_lists const lists{runtime::at_offset<work>(base, plan.works),
+                           Form::finishes_large ? runtime::at_offset<large_bucket>(base, plan.large) : nullptr,
+                           runtime::at_offset<leftover>(base, plan.leftovers)};
     runtime::check(cudaMemsetAsync(all, 0, sizeof(counters), stream), "gpusort: hybrid_sort: clear counters");
     runtime::launch(
       look_at_input<Key, Compare>,
@@ -123,48 +121,36 @@ struct sample_sort
       stream,
       keys,
       n,
-      status,
-      plan.status_words,
-      plan.spare_words,
+      counts,
+      plan.counts_of_groups,
       all,
       comp);
     split_level<Key> level{};
-    split_level<Key> previous{};
     for (int number = 0; number < plan.depth.levels; ++number)
     {
-      bool const first     = number == 0;
-      std::size_t const of = first ? 1 : plan.segments;
-      level                = {number,
-                              plan.depth.log2[number],
-                              static_cast<std::uint32_t>(of),
-                              static_cast<std::uint32_t>(first ? plan.parts : of),
-               first ? chains : chains + plan.parts,
-               first ? fates : fates + 1,
-               first ? trees : trees + 1,
-                              status,
-                              plan.row,
-                              all,
-                              plan.tile};
-      split_with<Key, carried>(
-        stream, at, level, previous, plan, n, number + 1 == plan.depth.levels ? table : nullptr, table, comp);
-      previous = level;
+      auto const& planned             = plan.levels[number];
+      bool const is_last              = number + 1 == plan.depth.levels;
+      split_level<Key> const previous = level;
+      std::size_t const even          = (n >> bits_of(plan.depth, number + 1)) + 1;
+      level                           = {number,
+                                         plan.depth.log2[number],
+                                         static_cast<std::uint32_t>(planned.segments),
+                                         n,
+                                         previous.buckets,
+                                         runtime::at_offset<splitter_tree<Key>>(base, planned.trees),
+                                         runtime::at_offset<std::uint16_t>(base, planned.starts),
+                                         counts + planned.counts,
+                                         runtime::at_offset<bucket>(base, planned.buckets),
+                                         all,
+                                         plan.tile,
+                                         plan.most,
+                                         is_last ? std::max(even, bucket_size_for(plan.most)) : even};
+      split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, comp);
     }
-    auto* const leftovers = runtime::at_offset<leftover>(base, plan.leftovers);
-    auto* const large     = Form::finishes_large ? runtime::at_offset<large_bucket>(base, plan.large) : nullptr;
-    sort_all_buckets<Key, carried>(
-      stream,
-      at,
-      plan.depth.levels % 2,
-      n,
-      table,
-      static_cast<std::uint32_t>(plan.buckets),
-      large,
-      leftovers,
-      all,
-      comp);
+    do_works(stream, at, n, lists.works, std::size_t{1} << plan.depth.bits(), level, comp);
     if constexpr (Form::finishes_large)
     {
-      Form::finish_large(stream, at, static_cast<large_bucket const*>(large), leftovers, all, comp);
+      Form::finish_large(stream, at, static_cast<large_bucket const*>(lists.large), lists.leftovers, all, comp);
     }
     constexpr merge::tile_shape shape = merge::shape_of<Key, carried>();
     runtime::launch(
@@ -174,14 +160,25 @@ struct sample_sort
        sizeof(leftover_storage<Key, carried, Compare>)},
       stream,
       at,
-      leftovers,
+      lists.leftovers,
       all,
       runtime::at_offset<std::uint64_t>(base, plan.cuts),
       comp);
   }
 
 private:
-  /// One level: `to` is where its buckets are listed, or null; `table`, where those of segments that are not split are.
+  /// Of the buckets that the first `levels` levels make of all.
+  static constexpr int bits_of(split_depth const& depth, int levels)
+  {
+    int bits = 0;
+    for (int level = 0; level < levels; ++level)
+    {
+      bits += depth.log2[level];
+    }
+    return bits;
+  }
+
+  /// One level. The last one writes to the second pair of arrays, and each of the others to where the next one does not.
   template <class Key, class Value, class Compare>
   static void split_with(
     cudaStream_t stream,
@@ -189,62 +186,54 @@ private:
     split_level<Key> const& level,
     split_level<Key> const& previous,
     plan<Key, Value> const& plan,
-    std::size_t n,
-    bucket* to,
-    bucket* table,
+    work_lists const& lists,
     Compare comp)
   {
-    int const from          = level.number % 2;
-    std::size_t const tiles = plan.tiles + (level.number == 0 ? 0 : plan.segments);
+    int const to            = (plan.depth.levels - level.number) % 2;
+    int const from          = level.number == 0 ? 0 : 1 - to;
+    auto const& planned     = plan.levels[level.number];
     constexpr int threads   = tile_shape_of<Key, Value>().threads;
     runtime::launch(
-      sample_splitters<Key, Compare>,
-      {level.segments, splitter_choice<Key, Compare>::threads, sizeof(choice_storage<Key, Compare>)},
+      choose_splitters<Key, Compare>,
+      {planned.segments, splitter_choice<Key, Compare>::threads, sizeof(choice_storage<Key, Compare>)},
       stream,
       at.keys[from],
       level,
       previous,
-      split_sizes{n, plan.most, bucket_size_for(plan.most), plan.chain},
-      table,
       comp);
     runtime::launch(order_tiles<Form::keeps_order, Key, Value, Compare>,
-                    {tiles, threads, sizeof(order_storage<Key, Value, Compare>)},
+                    {planned.tiles, threads, sizeof(order_storage<Key, Value, Compare>)},
                     stream,
                     at.keys[from],
+                    at.keys[to],
                     at.values[from],
+                    at.values[to],
                     level,
+                    previous,
                     comp);
-    runtime::launch(move_tiles<Key, Value>, {tiles, threads, sizeof(move_storage)}, stream, level, at, to);
+    runtime::launch(close_level<Key, Value>, {planned.segments, most_buckets, sizeof(close_storage)}, stream, level, lists);
   }
 
   template <class Key, class Value, class Compare>
-  static void sort_all_buckets(
+  static void do_works(
     cudaStream_t stream,
     buffers<Key, Value> const& at,
-    int from,
     std::size_t n,
-    bucket const* table,
-    std::uint32_t buckets,
-    large_bucket* large,
-    leftover* leftovers,
-    counters* all,
+    work const* works,
+    std::size_t most_works,
+    split_level<Key> const& level,
     Compare comp)
   {
     constexpr block_shape shape = sort_shape_of<Key, Value>();
-    std::size_t const blocks = buckets == 1 ? 1 : runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks);
-    runtime::launch(
-      sort_buckets<Key, Value, Compare>,
-      {std::min<std::size_t>(buckets, blocks), shape.threads, sizeof(sort_storage<Key, Value, Compare>)},
-      stream,
-      at,
-      from,
-      n,
-      table,
-      buckets,
-      large,
-      leftovers,
-      all,
-      comp);
+    std::size_t const blocks = works == nullptr ? 1 : runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks);
+    runtime::launch(sort_buckets<Key, Value, Compare>,
+                    {std::min(most_works, blocks), shape.threads, sizeof(sort_storage<Key, Value, Compare>)},
+                    stream,
+                    at,
+                    n,
+                    works,
+                    level,
+                    comp);
   }
 };
 

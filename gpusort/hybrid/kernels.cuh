@@ -1,14 +1,14 @@
-// The kernels of the hybrid sort: choose splitters, order tiles by bucket, move them, sort the buckets that fit a block, merge
-// what is left.
+// The kernels of the hybrid sort: choose splitters, order tiles by bucket, find out where buckets begin, sort those that fit a
+// block, merge what is left.
 #pragma once
 
-#include <gpusort/block/look_back.cuh>
 #include <gpusort/block/merge.cuh>
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/partition.cuh>
 #include <gpusort/block/prefix_sum.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
+#include <gpusort/hybrid/runs.cuh>
 #include <gpusort/hybrid/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/kernels.cuh>
@@ -27,15 +27,7 @@ namespace gpusort::hybrid
 template <class Value>
 inline constexpr std::size_t value_bytes_v = std::is_same_v<Value, block::no_values> ? 0 : sizeof(Value);
 
-/// What becomes of a segment.
-enum class fate : std::uint32_t
-{
-  is_split,
-  is_one_bucket, // it fits a block, or is longer than a chain may be
-  is_done // it has nothing but equivalent keys
-};
-
-/// A bucket of the last level.
+/// A stretch of the sorted order: what a level makes of a segment, and a segment of the next level.
 struct bucket
 {
   std::uint64_t begin;
@@ -47,10 +39,23 @@ struct bucket
   {
     return size_and_done & ~done;
   }
+  /// Whether it has nothing but equivalent keys.
   __device__ bool is_done() const
   {
     return (size_and_done & done) != 0;
   }
+};
+
+/// What one block does when the last level has been ordered: it sorts neighbouring buckets of a segment, or brings some
+/// elements of a single one to their places.
+struct work
+{
+  std::uint64_t begin; // where its elements belong
+  std::uint64_t skip; // elements of the bucket before them
+  std::uint32_t size;
+  std::uint32_t segment;
+  std::uint16_t first, last; // buckets, the last is not one of them
+  bool is_sorted;
 };
 
 /// A bucket that is too large for a block.
@@ -58,13 +63,13 @@ struct large_bucket
 {
   std::uint64_t begin;
   std::uint64_t size;
-  std::uint32_t from; // number of the arrays that it is in
 };
 
 /// What is merged in the end.
 struct leftover
 {
   large_bucket where;
+  std::uint32_t from; // number of the arrays that it is in
   std::uint64_t first_tile; // of all tiles of leftovers
   std::uint32_t passes; // of merging
   std::uint32_t failed; // the first pass in which the comparator contradicted itself, from 1 on; or 0
@@ -82,8 +87,7 @@ inline constexpr std::uint32_t both       = descent | no_descent;
 struct counters
 {
   std::uint32_t seen; // in the input
-  std::uint32_t tickets[2]; // of either level
-  std::uint32_t tiles[2]; // of either level
+  std::uint32_t works; // listed
   std::uint32_t large_buckets; // that somebody looks at before they are left over
   unsigned long long leftovers; // their number, and in the lower bits, of the number of tiles_bits, their tiles
   std::uint32_t merge_passes; // the most that a leftover takes
@@ -93,62 +97,70 @@ struct counters
   static constexpr int tiles_bits = 44;
 };
 
-/// A level of the split, in device memory. The first has one segment, all of the input, and may look back through it part by
-/// part; those of the second are the first one's buckets.
+/// A level of the split, in device memory. The first has one segment, all of the input; those of a later one are the buckets
+/// of the level before it. Tiles are numbered so that a segment knows its own from where it begins: some numbers are left out.
 template <class Key>
 struct split_level
 {
   int number;
   int log2; // of the buckets of a segment
   std::uint32_t segments;
-  std::uint32_t chain_count;
-  block::segment* chains; // what is looked back through: parts of the one segment, or each segment
-  fate* fates; // of each segment
+  std::uint64_t n;
+  bucket const* table; // of the segments, but for the first level
   splitter_tree<Key>* trees; // of each segment
-  std::uint32_t* status; // look-back words, tiles x row
-  int row; // words of a tile: as many as a segment has buckets, in the level where it has more
+  std::uint16_t* starts; // tiles x buckets: where each begins in the tile
+  unsigned long long* before; // groups of tiles x buckets: elements of each in a group; later, in those before it
+  bucket* buckets; // of all segments
   counters* all;
-  int tile;
+  int tile; // elements
+  std::uint64_t most; // that a block sorts
+  std::uint64_t wanted; // elements of a bucket
 
-  __device__ std::uint32_t segment_of(std::uint32_t chain) const
+  __device__ bucket segment(std::uint32_t s) const
   {
-    return segments == 1 ? 0 : chain;
+    return number == 0 ? bucket{0, n} : table[s];
   }
 
-  /// The chains of a segment: the first, and how many.
-  __device__ std::uint32_t first_chain(std::uint32_t segment) const
+  /// Whether a segment is split; otherwise all of it goes to its first bucket.
+  __device__ bool splits(bucket const& own) const
   {
-    return segments == 1 ? 0 : segment;
-  }
-  __device__ std::uint32_t chains_of_segment() const
-  {
-    return segments == 1 ? chain_count : 1;
+    return number == 0 || (!own.is_done() && own.size() > most);
   }
 
-  /// How many elements of a chain's tiles up to this one are in a bucket, once the level is ordered.
-  __device__ std::uint32_t counted(std::uint32_t tile_number, unsigned bucket_number) const
+  __host__ __device__ std::uint32_t first_tile(std::uint32_t s, std::uint64_t begin) const
   {
-    return status[static_cast<std::size_t>(tile_number) * row + bucket_number] & block::look_back::max_count;
+    return static_cast<std::uint32_t>(begin / static_cast<std::uint64_t>(tile)) + s;
   }
 
-  /// How many of the elements of `chains_from` to before `chains_to` are in a bucket.
-  __device__ std::uint64_t counted_in(std::uint32_t chains_from, std::uint32_t chains_to, unsigned bucket_number) const
+  __host__ __device__ std::uint32_t first_group(std::uint32_t s, std::uint64_t begin) const
   {
-    std::uint64_t sum = 0;
-    for (std::uint32_t c = chains_from; c < chains_to; ++c)
+    return first_tile(s, begin) / tiles_of_group + s;
+  }
+
+  /// The segment that a tile belongs to, if it belongs to any. Called by all lanes of a warp.
+  __device__ std::uint32_t segment_of(std::uint32_t number_of_tile) const
+  {
+    std::uint32_t low = 0, high = segments;
+    while (high - low > 1)
     {
-      block::segment const chain = chains[c];
-      if (chain.size > 0)
-      {
-        sum += counted(chain.first_tile + tiles_of(chain.size) - 1, bucket_number);
-      }
+      std::uint32_t const step = (high - low + 31) / 32;
+      std::uint32_t const own  = low + threadIdx.x % 32 * step;
+      bool const has_begun     = own < high && first_tile(own, table[own].begin) <= number_of_tile;
+      low += (__popc(__ballot_sync(block::all_lanes, has_begun)) - 1) * step;
+      high = high - low < step ? high : low + step;
     }
-    return sum;
+    return low;
   }
 
-  __host__ __device__ std::uint32_t tiles_of(std::uint64_t size) const
+  __device__ segment_tiles tiles_of(std::uint32_t s) const
   {
-    return static_cast<std::uint32_t>((size + static_cast<std::uint64_t>(tile) - 1) / static_cast<std::uint64_t>(tile));
+    bucket const own = segment(s);
+    return {starts + (static_cast<std::size_t>(first_tile(s, own.begin)) << log2),
+            before + (static_cast<std::size_t>(first_group(s, own.begin)) << log2),
+            own.begin,
+            own.size(),
+            1 << log2,
+            tile};
   }
 };
 
@@ -160,44 +172,24 @@ struct buffers
   Value* values[2];
 };
 
-/// Sizes that decide how segments are split.
-struct split_sizes
-{
-  std::uint64_t n;
-  std::uint64_t most; // that a block sorts
-  std::uint64_t bucket; // what a bucket should have
-  std::uint64_t chain; // the most that a chain has
-};
-
-template <class Key, class Compare>
-struct choice_storage
-{
-  typename splitter_choice<Key, Compare>::shared_storage sample;
-  block::warp_sums<std::uint64_t, most_buckets> sums;
-  block::warp_sums<std::uint32_t, most_buckets> tile_sums;
-  block::segment own;
-};
-
 /// Looks whether the input is sorted, or each element goes before the one in front of it; warps stop looking as soon as
-/// neither can be. Also makes the first `words` look-back words empty, and the `spare` ones behind them what a first level
-/// leaves behind.
+/// neither can be. Also clears `count` counts.
 /// Grid: any. Block: look_threads.
 template <class Key, class Compare>
 __global__ void __launch_bounds__(look_threads)
   look_at_input(Key const* keys,
                 std::size_t n,
-                std::uint32_t* status,
-                std::size_t words,
-                std::size_t spare,
+                unsigned long long* counts,
+                std::size_t count,
                 counters* all,
                 Compare comp)
 {
   runtime::wait_for_previous_kernel();
   std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * look_threads + threadIdx.x;
   std::size_t const step  = static_cast<std::size_t>(gridDim.x) * look_threads;
-  for (std::size_t i = begin; i < words + spare; i += step)
+  for (std::size_t i = begin; i < count; i += step)
   {
-    status[i] = i < words ? 0 : block::look_back::left_behind;
+    counts[i] = 0;
   }
   // All lanes of a warp take part in every round.
   std::size_t const rounds = (n - 1 + step - 1) / step;
@@ -224,89 +216,114 @@ __global__ void __launch_bounds__(look_threads)
   }
 }
 
-/// Chooses the splitters of each segment of a level, after the level before, if there is one, has been moved; decides what
-/// becomes of each segment, lists the chains, and, of segments that are not split, the buckets.
+template <class Key, class Compare>
+struct choice_storage
+{
+  typename splitter_choice<Key, Compare>::shared_storage sample;
+};
+
+/// Takes `count` elements of a bucket, one of each `size` / `count`, after its segment's tiles have been ordered. Called by all
+/// threads of a block; a barrier has to follow.
+template <class Key>
+__device__ void
+sample_runs(segment_tiles const& tiles, unsigned number, std::uint64_t size, int count, Key const* keys, Key* samples)
+{
+  static_assert(tiles_of_group == 2 * 32);
+  std::uint64_t const stride  = size / static_cast<std::uint64_t>(count);
+  std::uint32_t const lane    = threadIdx.x % 32;
+  std::uint32_t const groups  = tiles.groups();
+  std::uint32_t const all     = tiles.count();
+  // A warp takes a group, a lane two tiles.
+  for (std::uint32_t group = threadIdx.x / 32; group < groups; group += blockDim.x / 32)
+  {
+    std::uint32_t const tile = group * tiles_of_group + 2 * lane;
+    std::uint32_t starts[2]  = {0, 0};
+    std::uint32_t counts[2]  = {0, 0};
+#pragma unroll
+    for (std::uint32_t i = 0; i < 2; ++i)
+    {
+      if (tile + i < all)
+      {
+        std::uint32_t end = 0;
+        starts[i]         = tiles.run(tile + i, number, number + 1, end);
+        counts[i]         = end - starts[i];
+      }
+    }
+    std::uint64_t const first     = tiles.before[static_cast<std::size_t>(group) * tiles.buckets + number];
+    std::uint32_t const inclusive = block::inclusive_sum_of_warp(counts[0] + counts[1]);
+    std::uint32_t const exclusive = inclusive - counts[0] - counts[1];
+    std::uint32_t const total     = __shfl_sync(block::all_lanes, inclusive, 31);
+    std::uint64_t const last      = (first + total) / stride;
+    for (std::uint64_t base = first / stride; base <= last; base += 32)
+    {
+      std::uint64_t const i     = base + lane;
+      std::uint64_t const place = sampled_place(i, stride);
+      bool const is_here        = i < static_cast<std::uint64_t>(count) && place >= first && place - first < total;
+      auto const offset         = static_cast<std::uint32_t>(is_here ? place - first : 0);
+      int holder                = 0;
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2)
+      {
+        holder += __shfl_sync(block::all_lanes, exclusive, holder + step) <= offset ? step : 0;
+      }
+      std::uint32_t const inside   = offset - __shfl_sync(block::all_lanes, exclusive, holder);
+      std::uint32_t const of_first = __shfl_sync(block::all_lanes, counts[0], holder);
+      std::uint32_t const start_0  = __shfl_sync(block::all_lanes, starts[0], holder);
+      std::uint32_t const start_1  = __shfl_sync(block::all_lanes, starts[1], holder);
+      bool const in_second         = inside >= of_first;
+      if (is_here)
+      {
+        std::uint64_t const number_of_tile = group * tiles_of_group + 2 * holder + (in_second ? 1 : 0);
+        samples[i] = keys[tiles.begin + number_of_tile * static_cast<std::uint64_t>(tiles.tile)
+                          + (in_second ? start_1 + inside - of_first : start_0 + inside)];
+      }
+    }
+  }
+}
+
+/// Chooses the splitters of each segment of a level that is split. `previous` is the level before it, if there is one.
 /// Grid: a block a segment. Block: splitter_choice's threads. Shared: choice_storage.
 template <class Key, class Compare>
-__global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample_splitters(
-  Key const* keys, split_level<Key> level, split_level<Key> previous, split_sizes sizes, bucket* buckets, Compare comp)
+__global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
+  choose_splitters(Key const* keys, split_level<Key> level, split_level<Key> previous, Compare comp)
 {
   using choice = splitter_choice<Key, Compare>;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<choice_storage<Key, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (level.all->seen != seen::both)
+  bucket const own = level.segment(blockIdx.x);
+  if (level.all->seen != seen::both || !level.splits(own))
   {
     return;
   }
-  unsigned const thread = threadIdx.x;
-  fate own_fate         = fate::is_split;
+  std::uint64_t const size   = own.size();
+  std::uint64_t const most   = std::uint64_t{1} << level.log2;
+  std::uint64_t const wanted = size / level.wanted + 1;
+  auto const buckets         = static_cast<int>(wanted < 2 ? 2 : wanted < most ? wanted : most);
+  int const enough           = buckets * samples_a_bucket;
+  int const possible         = size < choice::most_samples ? static_cast<int>(size) : choice::most_samples;
+  int const count            = enough < possible ? enough : possible;
+  Key* const samples         = choice::samples(shared.sample);
   if (level.number == 0)
   {
-    for (std::uint32_t c = thread; c < level.chain_count; c += choice::threads)
+    std::uint64_t const stride = size / static_cast<std::uint64_t>(count);
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += choice::threads)
     {
-      std::uint64_t const begin = c * sizes.chain;
-      std::uint64_t const left  = sizes.n - begin;
-      level.chains[c]           = {begin, left < sizes.chain ? left : sizes.chain, level.tiles_of(begin)};
-    }
-    if (thread == 0)
-    {
-      shared.own          = {0, sizes.n, 0};
-      level.all->tiles[0] = level.tiles_of(sizes.n);
+      samples[i] = keys[sampled_place(static_cast<std::uint64_t>(i), stride)];
     }
   }
   else
   {
-    bool const is_segment     = thread < level.segments;
-    std::uint64_t const size  = is_segment ? previous.counted_in(0, previous.chain_count, thread) : 0;
-    std::uint32_t const tiles = is_segment ? level.tiles_of(size) : 0;
-    block::segment const mine{block::exclusive_sum<most_buckets>(shared.sums, size),
-                              size,
-                              block::exclusive_sum<most_buckets>(shared.tile_sums, tiles)};
-    if (thread == blockIdx.x)
-    {
-      shared.own               = mine;
-      level.chains[blockIdx.x] = mine;
-    }
-    if (blockIdx.x == 0 && thread == level.segments - 1)
-    {
-      level.all->tiles[level.number] = mine.first_tile + tiles;
-    }
+    sample_runs(previous.tiles_of(blockIdx.x >> previous.log2),
+                blockIdx.x & ((1u << previous.log2) - 1),
+                size,
+                count,
+                keys,
+                samples);
   }
   __syncthreads();
-  block::segment const own = shared.own;
-  if (level.number > 0)
-  {
-    own_fate = previous.trees[0].is_of_equals(blockIdx.x) ? fate::is_done
-             : own.size <= sizes.most || own.size > sizes.chain
-               ? fate::is_one_bucket
-               : fate::is_split;
-  }
-  if (thread == 0)
-  {
-    level.fates[blockIdx.x] = own_fate;
-  }
-  unsigned const most = 1u << level.log2;
-  if (own_fate != fate::is_split)
-  {
-    if (thread < most)
-    {
-      bucket const all{own.begin, own.size | (own_fate == fate::is_done ? bucket::done : 0)};
-      buckets[blockIdx.x * most + thread] = thread == 0 ? all : bucket{own.begin + own.size, 0};
-    }
-    return;
-  }
-  std::uint64_t const wanted = own.size / sizes.bucket + 1;
-  choice::choose(shared.sample,
-                 keys + own.begin,
-                 own.size,
-                 wanted < 2      ? 2
-                 : wanted < most ? static_cast<unsigned>(wanted)
-                                 : most,
-                 level.log2,
-                 level.trees[blockIdx.x],
-                 comp);
+  choice::choose(shared.sample, count, static_cast<unsigned>(buckets), level.log2, level.trees[blockIdx.x], comp);
 }
 
 template <class Key, class Value>
@@ -324,210 +341,95 @@ using bucket_partition =
                    tile_shape_of<Key, Value>().threads,
                    tile_shape_of<Key, Value>().items>;
 
-/// The look-back of a tile that nobody waits for: the next kernel reads what it leaves behind.
-class counted_tile
-{
-public:
-  template <class Key>
-  __device__ counted_tile(split_level<Key> const& level, block::tile_place const& at)
-      : chain_(level.status, level.row, level.number)
-      , at_(at)
-      , row_(level.row)
-  {}
-
-  __device__ void publish(std::uint32_t count) const
-  {
-    if (bucket() < row_)
-    {
-      chain_.publish_count(at_.number, bucket(), count, at_.number == at_.first_of_segment);
-    }
-  }
-
-  /// A second level takes all words of the first for empty: all have to be left behind, of unused buckets too.
-  __device__ void complete(std::uint32_t count) const
-  {
-    if (bucket() < row_ && at_.number != at_.first_of_segment)
-    {
-      chain_.exclusive_prefix(at_.number, at_.first_of_segment, bucket(), count);
-    }
-  }
-
-private:
-  __device__ static int bucket()
-  {
-    return static_cast<int>(threadIdx.x);
-  }
-
-  block::look_back chain_;
-  block::tile_place const& at_;
-  int row_;
-};
+template <class Key, class Value>
+using tile_source = run_source<Key, Value, tile_shape_of<Key, Value>().threads>;
 
 template <class Key, class Value, class Compare>
 struct order_storage
 {
   typename bucket_partition<Key, Value, Compare>::shared_storage tile;
+  typename tile_source<Key, Value>::shared_storage source;
   splitter_tree<Key> tree;
 };
 
-/// Puts the elements of every tile of a level in the order of their buckets, and leaves in the look-back words how many of
-/// each bucket a chain's tiles up to each one have. A comparator is asked here, once for each element, and not again when
-/// elements move: whatever it says, they all do, and to where there is room for them.
-/// Grid: at least a block a tile. Block: bucket_partition's threads. Shared: order_storage.
+/// Writes every tile of a level in the order of its buckets, and notes where they begin in it, and how many elements each
+/// group of tiles has of each bucket. The elements of a tile lie in runs where the level before has left them. A comparator is
+/// asked here, once for each element, and not again when elements are looked for: whatever it says, all are found.
+/// Grid: a block a tile. Block: bucket_partition's threads. Shared: order_storage.
 template <bool KeepsOrder, class Key, class Value, class Compare>
 __global__ void
 __launch_bounds__(tile_shape_of<Key, Value>().threads,
                   runtime::resident_blocks(tile_shape_of<Key, Value>().threads, tile_shape_of<Key, Value>().blocks))
-  order_tiles(Key* keys, Value* values, split_level<Key> level, Compare comp)
+  order_tiles(Key const* keys_in,
+              Key* keys_out,
+              Value const* values_in,
+              Value* values_out,
+              split_level<Key> level,
+              split_level<Key> previous,
+              Compare comp)
 {
-  using partition = bucket_partition<Key, Value, Compare>;
+  using partition            = bucket_partition<Key, Value, Compare>;
+  constexpr bool with_values = partition::with_values;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<order_storage<Key, Value, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  std::uint32_t const tile = partition::take_tile(shared.tile, &level.all->tickets[level.number]);
-  if (tile >= level.all->tiles[level.number])
+  if (level.all->seen != seen::both)
   {
     return;
   }
-  block::tile_place const place = block::place_among(level.chains, level.chain_count, tile, level.tile);
-  std::uint32_t const segment   = level.segment_of(place.segment);
-  if (level.fates[segment] != fate::is_split)
+  std::uint32_t const segment = level.segment_of(blockIdx.x);
+  bucket const own            = level.segment(segment);
+  std::uint32_t const tile    = blockIdx.x - level.first_tile(segment, own.begin); // of the segment
+  std::uint64_t const skip    = static_cast<std::uint64_t>(tile) * level.tile;
+  if (skip >= own.size())
   {
     return;
   }
-  auto const& tree = level.trees[segment];
-  for (unsigned i = threadIdx.x; i < 1u << level.log2; i += partition::threads)
+  bool const splits        = level.splits(own);
+  std::uint64_t const left = own.size() - skip;
+  int const size = left < static_cast<std::uint64_t>(level.tile) ? static_cast<int>(left) : level.tile;
+  auto const& tree         = level.trees[segment];
+  bool const has_repeats   = splits && tree.has_repeats;
+  if (splits)
   {
-    if (i > 0)
+    for (unsigned i = threadIdx.x; i < 1u << level.log2; i += partition::threads)
     {
-      shared.tree.keys()[i] = tree.keys()[i];
-    }
-  }
-  if (threadIdx.x < most_buckets / 32)
-  {
-    shared.tree.repeats[threadIdx.x] = tree.repeats[threadIdx.x];
-  }
-  __syncthreads();
-  partition::template order_tile<KeepsOrder>(
-    shared.tile,
-    splitter_search<Key, Compare>{shared.tree, level.log2, comp},
-    counted_tile(level, place),
-    place.size,
-    keys + place.begin,
-    partition::with_values ? values + place.begin : nullptr);
-}
-
-struct move_storage
-{
-  block::warp_sums<std::uint32_t, most_buckets> tile_sums;
-  block::warp_sums<std::uint64_t, most_buckets> sums;
-  std::uint64_t outputs[most_buckets]; // where a bucket's elements go, less their position in the tile
-  std::uint32_t starts[most_buckets]; // of buckets in the tile
-};
-
-/// Moves ordered tiles from number `level.number` of the arrays to the other, every element to its bucket, in input order;
-/// and lists the buckets of segments that are split, if there is a list.
-/// Grid: at least a block a tile. Block: tile_shape_of's threads. Shared: move_storage.
-template <class Key, class Value>
-__global__ void
-__launch_bounds__(tile_shape_of<Key, Value>().threads,
-                  runtime::resident_blocks(tile_shape_of<Key, Value>().threads, tile_shape_of<Key, Value>().blocks))
-  move_tiles(split_level<Key> level, buffers<Key, Value> at, bucket* buckets)
-{
-  constexpr int threads      = tile_shape_of<Key, Value>().threads;
-  constexpr int items        = tile_shape_of<Key, Value>().items;
-  constexpr int together     = sizeof(Key) <= 8 ? 6 : 3; // elements that a thread has under way
-  constexpr bool with_values = value_bytes_v<Value> != 0;
-  extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<move_storage*>(shared_words);
-
-  runtime::wait_for_previous_kernel();
-  std::uint32_t const tile = blockIdx.x;
-  if (tile >= level.all->tiles[level.number])
-  {
-    return;
-  }
-  block::tile_place const place = block::place_among(level.chains, level.chain_count, tile, level.tile);
-  std::uint32_t const segment   = level.segment_of(place.segment);
-  bool const is_split           = level.fates[segment] == fate::is_split;
-  unsigned const own            = threadIdx.x; // bucket
-  unsigned const most           = 1u << level.log2;
-  if (is_split)
-  {
-    std::uint32_t before_tile = 0, count = 0;
-    std::uint64_t total = 0, in_chains_before = 0;
-    if (own < most)
-    {
-      std::uint32_t const first = level.first_chain(segment);
-      bool const first_of_chain = tile == place.first_of_segment;
-      before_tile               = first_of_chain ? 0 : level.counted(tile - 1, own);
-      count                     = level.counted(tile, own) - before_tile;
-      in_chains_before          = level.counted_in(first, place.segment, own);
-      total = in_chains_before + level.counted_in(place.segment, first + level.chains_of_segment(), own);
-    }
-    std::uint32_t const start = block::exclusive_sum<most_buckets>(shared.tile_sums, count);
-    std::uint64_t const begin =
-      level.chains[level.first_chain(segment)].begin + block::exclusive_sum<most_buckets>(shared.sums, total);
-    if (own < most)
-    {
-      shared.starts[own]  = start;
-      shared.outputs[own] = begin + in_chains_before + before_tile - start;
-      if (buckets != nullptr && tile == level.chains[level.first_chain(segment)].first_tile)
+      if (i > 0)
       {
-        buckets[segment * most + own] = {
-          begin, total | (level.trees[segment].is_of_equals(own) ? bucket::done : std::uint64_t{0})};
+        shared.tree.keys()[i] = tree.keys()[i];
       }
     }
-    __syncthreads();
+    if (threadIdx.x < most_buckets / 32)
+    {
+      shared.tree.repeats[threadIdx.x] = tree.repeats[threadIdx.x];
+    }
   }
-  auto const output_of = [&](int position) {
-    if (!is_split)
-    {
-      return place.begin + static_cast<std::uint64_t>(position);
-    }
-    unsigned found = 0;
-    for (unsigned step = most / 2; step > 0; step /= 2)
-    {
-      found += shared.starts[found + step] <= static_cast<std::uint32_t>(position) ? step : 0;
-    }
-    return shared.outputs[found] + static_cast<std::uint64_t>(position);
+  splitter_search<Key, Compare> const search{shared.tree, splits ? level.log2 : 0, has_repeats, comp};
+  std::uint64_t const begin  = own.begin + skip;
+  Value* const values_to     = with_values ? values_out + begin : nullptr;
+  auto const order           = [&](auto& source) {
+    return partition::template order_tile<KeepsOrder>(shared.tile, search, source, size, keys_out + begin, values_to);
   };
-  bool const from_home         = level.number % 2 == 0;
-  Key const* const keys_in     = (from_home ? at.keys[0] : at.keys[1]) + place.begin;
-  Key* const keys_out          = from_home ? at.keys[1] : at.keys[0];
-  Value const* const values_in = (from_home ? at.values[0] : at.values[1]) + (with_values ? place.begin : 0);
-  Value* const values_out      = from_home ? at.values[1] : at.values[0];
-#pragma unroll 1
-  for (int row = 0; row < items; row += together)
+  block::bucket_place place{};
+  if (level.number == 0)
   {
-    Key keys[together];
-    block::registers<Value, together> values;
-    int const first = row * threads;
-    int const left  = place.size - first < together * threads ? place.size - first : together * threads;
-    if (left <= 0)
-    {
-      break;
-    }
-    block::read_tile<threads>(keys, left, [&](int i) { return keys_in[first + i]; });
-    if constexpr (with_values)
-    {
-      block::read_tile<threads>(values.at, left, [&](int i) { return values_in[first + i]; });
-    }
-#pragma unroll
-    for (int i = 0; i < together; ++i)
-    {
-      int const position = first + i * threads + static_cast<int>(threadIdx.x);
-      if (position < place.size)
-      {
-        std::uint64_t const output = output_of(position);
-        keys_out[output]           = keys[i];
-        if constexpr (with_values)
-        {
-          values_out[output] = values.at[i];
-        }
-      }
-    }
+    block::contiguous_source<Key, Value> source{keys_in + begin, with_values ? values_in + begin : nullptr};
+    place = order(source);
+  }
+  else
+  {
+    unsigned const number = segment & ((1u << previous.log2) - 1);
+    segment_tiles const tiles = previous.tiles_of(segment >> previous.log2);
+    tile_source<Key, Value> source(shared.source, tiles, number, number + 1, skip, keys_in, values_in);
+    place = order(source);
+  }
+  if (threadIdx.x < 1u << level.log2)
+  {
+    std::size_t const group = level.first_group(segment, own.begin) + tile / tiles_of_group;
+    level.starts[(static_cast<std::size_t>(blockIdx.x) << level.log2) + threadIdx.x] =
+      static_cast<std::uint16_t>(place.start);
+    atomicAdd(&level.before[(group << level.log2) + threadIdx.x], static_cast<unsigned long long>(place.count));
   }
 }
 
@@ -541,11 +443,14 @@ template <class Key, class Value, class Compare>
 using bucket_sort =
   block::merge_sort<Key, Value, Compare, sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().items>;
 
+template <class Key, class Value>
+using bucket_source = run_source<Key, Value, sort_shape_of<Key, Value>().threads>;
+
 template <class Key, class Value, class Compare>
 struct sort_storage
 {
   typename bucket_sort<Key, Value, Compare>::shared_storage sorter;
-  std::uint32_t done[most_buckets / 32];
+  typename bucket_source<Key, Value>::shared_storage source;
 };
 
 /// Passes that merge `tiles` sorted tiles.
@@ -561,13 +466,14 @@ __host__ __device__ constexpr std::uint32_t passes_for(std::uint64_t tiles)
 
 /// Lists what is to be merged. Called by one thread.
 template <class Key, class Value>
-__device__ void leave_over(large_bucket const& where, leftover* leftovers, counters& all)
+__device__ void leave_over(large_bucket const& where, std::uint32_t from, leftover* leftovers, counters& all)
 {
   constexpr auto tile                      = static_cast<std::uint64_t>(merge::merge_storage<Key, Value>::tile);
   std::uint64_t const tiles                = (where.size + tile - 1) / tile;
   std::uint32_t const passes               = passes_for(tiles);
   unsigned long long const taken           = atomicAdd(&all.leftovers, (1ull << counters::tiles_bits) | tiles);
-  leftovers[taken >> counters::tiles_bits] = {where, taken & ((1ull << counters::tiles_bits) - 1), passes, 0};
+  leftovers[taken >> counters::tiles_bits] = {
+    where, from, taken & ((1ull << counters::tiles_bits) - 1), passes, 0};
   atomicMax(&all.merge_passes, passes);
 }
 
@@ -579,39 +485,219 @@ __device__ void swap_places(T* elements, std::size_t a, std::size_t b)
   elements[b]  = held;
 }
 
-/// Sorts every bucket from number `from` of the arrays into the caller's, and lists those that are too large for a block: in
-/// `large`, if there is such a list, or as leftovers.
-/// Without a list of buckets, all n elements are one. If the input has been seen to be reversed, that is undone instead.
+struct close_storage
+{
+  block::warp_sums<std::uint64_t, most_buckets> sums;
+  std::uint64_t begins[most_buckets + 1]; // of buckets
+  std::uint16_t next[most_buckets]; // where the next work begins, if one begins here
+  std::uint32_t alone[most_buckets / 32]; // a bit for each bucket that shares its work with no other
+  std::uint32_t heads[most_buckets / 32]; // and for each where a work begins
+  std::uint32_t first_work;
+};
+
+/// Where lists of the last level are.
+struct work_lists
+{
+  work* works; // or null: it is not the last level
+  large_bucket* large; // or null: what is large is left over at once
+  leftover* leftovers;
+};
+
+/// The first bucket from `from` on with a bit set, or `end`.
+__device__ inline unsigned first_set(std::uint32_t const* bits, unsigned from, unsigned end)
+{
+  for (unsigned b = from; b < end; b = (b / 32 + 1) * 32)
+  {
+    std::uint32_t const word = bits[b / 32] >> b % 32;
+    if (word != 0)
+    {
+      unsigned const found = b + static_cast<unsigned>(__ffs(static_cast<int>(word))) - 1;
+      return found < end ? found : end;
+    }
+  }
+  return end;
+}
+
+/// After a level has been ordered: finds out where its buckets begin, and what groups of tiles have of each before them. In
+/// the last level, also lists the works: as many neighbours together as fit a block; what is done, or too large, by itself.
+/// Grid: a block a segment. Block: most_buckets. Shared: close_storage.
+template <class Key, class Value>
+__global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> level, work_lists lists)
+{
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<close_storage*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  if (level.all->seen != seen::both)
+  {
+    return;
+  }
+  std::uint32_t const segment = blockIdx.x;
+  unsigned const own          = threadIdx.x; // bucket
+  unsigned const count        = 1u << level.log2;
+  bucket const whole          = level.segment(segment);
+  segment_tiles const tiles   = level.tiles_of(segment);
+  bool const splits           = level.splits(whole);
+  std::uint64_t total         = 0;
+  if (own < count)
+  {
+    constexpr std::uint32_t together = 8; // loads under way
+    unsigned long long* const counts = level.before + (tiles.before - level.before) + own;
+    std::uint32_t const groups       = whole.size() == 0 ? 0 : tiles.groups();
+    for (std::uint32_t base = 0; base < groups; base += together)
+    {
+      unsigned long long held[together];
+#pragma unroll
+      for (std::uint32_t i = 0; i < together; ++i)
+      {
+        held[i] = base + i < groups ? counts[static_cast<std::size_t>(base + i) << level.log2] : 0;
+      }
+#pragma unroll
+      for (std::uint32_t i = 0; i < together; ++i)
+      {
+        if (base + i < groups)
+        {
+          counts[static_cast<std::size_t>(base + i) << level.log2] = total;
+        }
+        total += held[i];
+      }
+    }
+  }
+  std::uint64_t const begin = whole.begin + block::exclusive_sum<most_buckets>(shared.sums, total);
+  bool const is_done        = splits ? level.trees[segment].is_of_equals(own) : whole.is_done();
+  if (own < count)
+  {
+    level.buckets[(static_cast<std::size_t>(segment) << level.log2) + own] = {
+      begin, total | (is_done ? bucket::done : std::uint64_t{0})};
+  }
+  if (lists.works == nullptr)
+  {
+    return;
+  }
+  std::uint64_t const most = level.most;
+  bool const is_alone      = own < count && (total > most || (is_done && total > most / 4));
+  std::uint32_t const word = __ballot_sync(block::all_lanes, is_alone);
+  if (own % 32 == 0)
+  {
+    shared.alone[own / 32] = word;
+    shared.heads[own / 32] = 0;
+  }
+  if (own < count)
+  {
+    shared.begins[own] = begin;
+  }
+  if (own == count - 1)
+  {
+    shared.begins[count] = begin + total;
+  }
+  __syncthreads();
+  if (own < count)
+  {
+    unsigned next = own + 1;
+    if (!is_alone)
+    {
+      unsigned behind = first_set(shared.alone, own, count); // of those that may be with it
+      while (behind - next > 0)
+      {
+        unsigned const middle = next + (behind - next + 1) / 2;
+        if (shared.begins[middle] - begin <= most)
+        {
+          next = middle;
+        }
+        else
+        {
+          behind = middle - 1;
+        }
+      }
+    }
+    shared.next[own] = static_cast<std::uint16_t>(next);
+  }
+  __syncthreads();
+  if (own == 0)
+  {
+    for (unsigned b = 0; b < count; b = shared.next[b])
+    {
+      shared.heads[b / 32] |= 1u << b % 32;
+    }
+  }
+  __syncthreads();
+  std::uint64_t const size    = own < count ? shared.begins[shared.next[own]] - begin : 0;
+  bool const is_head          = (shared.heads[own / 32] >> own % 32 & 1u) != 0 && !is_alone && size > 0;
+  std::uint32_t const of_warp = __ballot_sync(block::all_lanes, is_head);
+  std::uint32_t place         = 0;
+  if (own % 32 == 0 && of_warp != 0)
+  {
+    place = atomicAdd(&level.all->works, static_cast<std::uint32_t>(__popc(of_warp)));
+  }
+  place = __shfl_sync(block::all_lanes, place, 0) + __popc(of_warp & ((1u << own % 32) - 1));
+  if (is_head)
+  {
+    lists.works[place] = {begin, 0, static_cast<std::uint32_t>(size), segment, static_cast<std::uint16_t>(own), shared.next[own], false};
+  }
+  // What is by itself: all threads list it.
+  for (unsigned b = first_set(shared.alone, 0, count); b < count; b = first_set(shared.alone, b + 1, count))
+  {
+    std::uint64_t const from   = shared.begins[b];
+    std::uint64_t const all    = shared.begins[b + 1] - from;
+    auto const parts           = static_cast<std::uint32_t>((all + most - 1) / most);
+    if (own == b)
+    {
+      shared.first_work = atomicAdd(&level.all->works, parts);
+      if (!is_done)
+      {
+        large_bucket const too_large{from, all};
+        if (lists.large != nullptr)
+        {
+          lists.large[atomicAdd(&level.all->large_buckets, 1u)] = too_large;
+        }
+        else
+        {
+          leave_over<Key, Value>(too_large, 0, lists.leftovers, *level.all);
+        }
+      }
+    }
+    __syncthreads();
+    for (std::uint32_t i = own; i < parts; i += most_buckets)
+    {
+      std::uint64_t const skip = i * most;
+      lists.works[shared.first_work + i] = {from + skip,
+                                            skip,
+                                            static_cast<std::uint32_t>(all - skip < most ? all - skip : most),
+                                            segment,
+                                            static_cast<std::uint16_t>(b),
+                                            static_cast<std::uint16_t>(b + 1),
+                                            true};
+    }
+    __syncthreads();
+  }
+}
+
+/// Does what is listed, from the second pair of arrays into the caller's: sorts neighbouring buckets, brings home what is done,
+/// or too large, already in one place. If the input has been seen to be reversed, that is undone instead.
+/// Without a list, the n <= tile elements of the caller's arrays are sorted where they are.
 /// Grid: any. Block: bucket_sort's threads. Shared: sort_storage.
 template <class Key, class Value, class Compare>
 __global__ void
 __launch_bounds__(sort_shape_of<Key, Value>().threads,
                   runtime::resident_blocks(sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().blocks))
-  sort_buckets(buffers<Key, Value> at,
-               int from,
-               std::size_t n,
-               bucket const* buckets,
-               std::uint32_t count,
-               large_bucket* large,
-               leftover* leftovers,
-               counters* all,
-               Compare comp)
+  sort_buckets(buffers<Key, Value> at, std::size_t n, work const* works, split_level<Key> level, Compare comp)
 {
-  using sorter          = bucket_sort<Key, Value, Compare>;
-  constexpr int threads = sort_shape_of<Key, Value>().threads;
+  using sorter               = bucket_sort<Key, Value, Compare>;
+  constexpr int threads      = sort_shape_of<Key, Value>().threads;
+  constexpr bool with_values = sorter::with_values;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<sort_storage<Key, Value, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (buckets != nullptr && all->seen != seen::both)
+  if (works != nullptr && level.all->seen != seen::both)
   {
-    if (all->seen == seen::descent)
+    if (level.all->seen == seen::descent)
     {
       for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x; i < n / 2;
            i += static_cast<std::size_t>(gridDim.x) * threads)
       {
         swap_places(at.keys[0], i, n - 1 - i);
-        if constexpr (sorter::with_values)
+        if constexpr (with_values)
         {
           swap_places(at.values[0], i, n - 1 - i);
         }
@@ -619,77 +705,23 @@ __launch_bounds__(sort_shape_of<Key, Value>().threads,
     }
     return;
   }
-  Key const* const keys_in     = from == 0 ? at.keys[0] : at.keys[1];
-  Value const* const values_in = from == 0 ? at.values[0] : at.values[1];
-  for (std::uint32_t b = blockIdx.x; b < count; b += gridDim.x)
+  int const from            = works == nullptr ? 0 : 1;
+  std::uint32_t const count = works == nullptr ? 1 : level.all->works;
+  for (std::uint32_t w = blockIdx.x; w < count; w += gridDim.x)
   {
-    bucket const own         = buckets == nullptr ? bucket{0, n} : buckets[b];
-    std::uint64_t const size = own.size();
-    if (size == 0 || own.is_done())
-    {
-      continue;
-    }
-    if (size > sorter::tile)
-    {
-      if (threadIdx.x == 0)
-      {
-        large_bucket const too_large{own.begin, size, static_cast<std::uint32_t>(from)};
-        if (large != nullptr)
-        {
-          large[atomicAdd(&all->large_buckets, 1u)] = too_large;
-        }
-        else
-        {
-          leave_over<Key, Value>(too_large, leftovers, *all);
-        }
-      }
-      continue;
-    }
-    __syncthreads();
-    bool constexpr with_values = sorter::with_values;
+    work const own = works == nullptr ? work{0, 0, static_cast<std::uint32_t>(n), 0, 0, 1, false} : works[w];
+    segment_tiles const tiles =
+      works == nullptr ? segment_tiles{nullptr, nullptr, 0, n, 1, sorter::tile} : level.tiles_of(own.segment);
+    __syncthreads(); // shared memory is done with
+    bucket_source<Key, Value> source(
+      shared.source, tiles, own.first, own.last, own.skip, at.keys[from], at.values[from]);
     sorter::sort(shared.sorter,
-                 keys_in + own.begin,
+                 source,
                  at.keys[0] + own.begin,
-                 with_values ? values_in + own.begin : nullptr,
                  with_values ? at.values[0] + own.begin : nullptr,
-                 static_cast<int>(size),
+                 static_cast<int>(own.size),
+                 own.is_sorted,
                  comp);
-  }
-  if (from == 0)
-  {
-    return;
-  }
-  // After one level, of up to most_buckets, what is done has not come home: it may be nearly all there is, so that all blocks
-  // take a share of each.
-  unsigned const thread = threadIdx.x;
-  bool const is_done    = thread < count && buckets[thread].is_done() && buckets[thread].size() > 0;
-  if (__syncthreads_or(is_done) == 0)
-  {
-    return;
-  }
-  static_assert(threads >= most_buckets);
-  std::uint32_t const word = __ballot_sync(block::all_lanes, is_done);
-  if (thread < most_buckets && thread % 32 == 0)
-  {
-    shared.done[thread / 32] = word;
-  }
-  __syncthreads();
-  for (std::uint32_t b = 0; b < count; ++b)
-  {
-    if ((shared.done[b / 32] >> b % 32 & 1u) != 0)
-    {
-      bucket const own = buckets[b];
-      for (std::uint64_t i = own.begin + static_cast<std::uint64_t>(blockIdx.x) * threads + thread;
-           i < own.begin + own.size();
-           i += static_cast<std::uint64_t>(gridDim.x) * threads)
-      {
-        at.keys[0][i] = at.keys[1][i];
-        if constexpr (sorter::with_values)
-        {
-          at.values[0][i] = at.values[1][i];
-        }
-      }
-    }
   }
 }
 
@@ -717,8 +749,9 @@ __device__ inline std::uint32_t leftover_of(leftover const* leftovers, std::uint
   return low;
 }
 
-/// Merge-sorts what is left over, into the caller's arrays: its tiles, then pairs of runs, pass by pass. All is one sequence of steps, of which blocks take the next one; a step waits until the
-/// phase before its own is done, whose steps blocks have taken that do not wait for it.
+/// Merge-sorts what is left over, into the caller's arrays: its tiles, then pairs of runs, pass by pass. All is one sequence of
+/// steps, of which blocks take the next one; a step waits until the phase before its own is done, whose steps blocks have
+/// taken that do not wait for it.
 /// Where a comparator contradicts itself, what survives is the source of the pass that finds out: a permutation of the input.
 /// Grid: any. Block: merge's threads. Shared: leftover_storage.
 template <class Key, class Value, class Compare>
@@ -797,16 +830,11 @@ __global__ void __launch_bounds__(merge::shape_of<Key, Value>().threads,
       Value* const others_values = with_values ? (in_second ? at.values[0] : at.values[1]) + where.begin : nullptr;
       if (sorts)
       {
-        Key const* const keys_in = (where.from == 0 ? at.keys[0] : at.keys[1]) + where.begin;
+        Key const* const keys_in = (own.from == 0 ? at.keys[0] : at.keys[1]) + where.begin;
         Value const* const values_in =
-          with_values ? (where.from == 0 ? at.values[0] : at.values[1]) + where.begin : nullptr;
-        sorter::sort(shared.sorter,
-                     keys_in + place,
-                     keys + place,
-                     with_values ? values_in + place : nullptr,
-                     with_values ? values + place : nullptr,
-                     size,
-                     comp);
+          with_values ? (own.from == 0 ? at.values[0] : at.values[1]) + where.begin : nullptr;
+        block::contiguous_source<Key, Value> source{keys_in + place, with_values ? values_in + place : nullptr};
+        sorter::sort(shared.sorter, source, keys + place, with_values ? values + place : nullptr, size, false, comp);
       }
       else if (pass == passes)
       {

@@ -7,6 +7,8 @@
 #include <gpusort/block/warp.cuh>
 #include <gpusort/hybrid/tuning.h>
 
+#include <cuda/std/bit>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -22,6 +24,7 @@ struct splitter_tree
 {
   alignas(16) char nodes[sizeof(Key) * most_buckets];
   std::uint32_t repeats[most_buckets / 32]; // a bit for each splitter: the next one is equivalent
+  bool has_repeats; // any
 
   __host__ __device__ Key* keys()
   {
@@ -53,12 +56,7 @@ __host__ __device__ constexpr unsigned splitter_at(unsigned node, int log2)
 /// The node of a splitter.
 __host__ __device__ constexpr unsigned node_of(unsigned splitter, int log2)
 {
-  int zeros = 0;
-  while (((splitter + 1) >> zeros & 1u) == 0)
-  {
-    ++zeros;
-  }
-  return (1u << (log2 - 1 - zeros)) + ((splitter + 1) >> (zeros + 1));
+  return ((1u << log2) + splitter + 1) >> (::cuda::std::countr_zero(splitter + 1) + 1);
 }
 
 /// Finds the bucket of keys: number b holds what is behind splitter b - 1 and not behind splitter b. If the next splitter is
@@ -69,6 +67,7 @@ struct splitter_search
 {
   splitter_tree<Key> const& tree; // in shared memory
   int log2;
+  bool has_repeats; // of the tree
   Compare& comp;
 
   /// The buckets of keys[i] for which holds(i). No comparison waits for that of another key.
@@ -76,15 +75,20 @@ struct splitter_search
   __device__ void all(Key const (&keys)[Items], Holds holds, std::uint32_t (&buckets)[Items]) const
   {
     constexpr int together = Items < 8 ? Items : 8;
+    constexpr auto node    = static_cast<unsigned>(sizeof(Key));
     Key const* const nodes = tree.keys();
+    // Nodes are told apart by where they lie, in bytes, which saves instructions.
+    auto const at = [&](unsigned place) -> Key const& {
+      return *reinterpret_cast<Key const*>(tree.nodes + place);
+    };
 #pragma unroll
     for (int first = 0; first < Items; first += together)
     {
-      unsigned node[together];
+      unsigned place[together];
 #pragma unroll
       for (int i = 0; i < together; ++i)
       {
-        node[i] = 1;
+        place[i] = node;
       }
 #pragma unroll 1
       for (int level = 0; level < log2; ++level)
@@ -94,22 +98,30 @@ struct splitter_search
         {
           if (first + i < Items && holds(first + i))
           {
-            node[i] = 2 * node[i] + (block::precedes(nodes[node[i]], keys[first + i], comp) ? 1 : 0);
+            place[i] = 2 * place[i] + (block::precedes(at(place[i]), keys[first + i], comp) ? node : 0);
           }
         }
       }
 #pragma unroll
       for (int i = 0; i < together; ++i)
       {
-        if (first + i < Items && holds(first + i))
+        if (first + i < Items)
         {
-          unsigned bucket = node[i] - (1u << log2);
-          if (tree.is_of_equals(bucket + 1) && !block::precedes(keys[first + i], nodes[node_of(bucket, log2)], comp))
-          {
-            ++bucket;
-          }
-          buckets[first + i] = bucket;
+          buckets[first + i] = place[i] / node - (1u << log2);
         }
+      }
+    }
+    if (!has_repeats)
+    {
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      unsigned const bucket = buckets[i];
+      if (holds(i) && tree.is_of_equals(bucket + 1) && !block::precedes(keys[i], nodes[node_of(bucket, log2)], comp))
+      {
+        buckets[i] = bucket + 1;
       }
     }
   }
@@ -137,27 +149,26 @@ public:
 
   using shared_storage = typename sorter::shared_storage;
 
-  /// Chooses splitters of keys[0, size) for `buckets` >= 2 buckets of a tree for 2^log2, where the rest stays empty.
-  /// Called by all threads of a block; size >= buckets.
-  __device__ static void
-  choose(shared_storage& shared,
-         Key const* keys,
-         std::uint64_t size,
-         unsigned buckets,
-         int log2,
-         splitter_tree<Key>& tree,
-         Compare& comp)
+  static constexpr int most_samples = sorter::tile;
+
+  /// Where a sample is put together.
+  __device__ static Key* samples(shared_storage& shared)
   {
-    int const samples          = size < sorter::tile ? static_cast<int>(size) : sorter::tile;
-    std::uint64_t const stride = size / static_cast<std::uint64_t>(samples);
+    return reinterpret_cast<Key*>(shared.keys);
+  }
+
+  /// Chooses splitters by `count` samples for `buckets` <= count of a tree for 2^log2 >= buckets, where the rest stays empty.
+  /// Called by all threads of a block, a barrier after the sample is there.
+  __device__ static void choose(
+    shared_storage& shared, int count, unsigned buckets, int log2, splitter_tree<Key>& tree, Compare& comp)
+  {
     // If the comparator contradicts itself, any keys will do.
-    sorter::sort_into_shared(
-      shared, [&](int i) { return keys[sampled_place(static_cast<std::uint64_t>(i), stride)]; }, samples, comp);
-    Key const* const sorted = reinterpret_cast<Key const*>(shared.keys);
+    sorter::sort_in_shared(shared, count, comp);
+    Key const* const sorted = samples(shared);
     // The last one stands for all that are missing.
     auto const sample_of = [&](unsigned splitter) {
       unsigned const number = splitter < buckets - 2 ? splitter : buckets - 2;
-      return (number + 1) * static_cast<unsigned>(samples) / buckets;
+      return (number + 1) * static_cast<unsigned>(count) / buckets;
     };
     unsigned const number = threadIdx.x;
     unsigned const nodes  = 1u << log2;
@@ -166,7 +177,7 @@ public:
       tree.keys()[number] = sorted[sample_of(splitter_at(number, log2))];
     }
     bool repeats = false;
-    if (number + 2 < nodes)
+    if (number + 2 < buckets)
     {
       unsigned const own = sample_of(number), next = sample_of(number + 1);
       repeats = own == next || !block::precedes(sorted[own], sorted[next], comp);
@@ -175,6 +186,11 @@ public:
     if (number < most_buckets && number % 32 == 0)
     {
       tree.repeats[number / 32] = word;
+    }
+    bool const any = __syncthreads_or(repeats) != 0;
+    if (number == 0)
+    {
+      tree.has_repeats = any;
     }
   }
 };

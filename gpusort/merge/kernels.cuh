@@ -51,13 +51,8 @@ __launch_bounds__(shape_of<Key, Value>().threads,
   std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * sorter::tile;
   int const size          = n - begin < sorter::tile ? static_cast<int>(n - begin) : sorter::tile;
   bool const with_values  = sorter::with_values;
-  sorter::sort(shared,
-               keys_in + begin,
-               keys_out + begin,
-               with_values ? values_in + begin : nullptr,
-               with_values ? values_out + begin : nullptr,
-               size,
-               comp);
+  block::contiguous_source<Key, Value> source{keys_in + begin, with_values ? values_in + begin : nullptr};
+  sorter::sort(shared, source, keys_out + begin, with_values ? values_out + begin : nullptr, size, false, comp);
 }
 
 template <class Key, class Value>

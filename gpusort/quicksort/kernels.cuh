@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(hybrid::sort_shape_of<Key, Value>().threads,
     {
       if (threadIdx.x == 0)
       {
-        hybrid::leave_over<Key, Value>(whole, leftovers, *all);
+        hybrid::leave_over<Key, Value>(whole, 0, leftovers, *all);
       }
       continue;
     }
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(hybrid::sort_shape_of<Key, Value>().threads,
     {
       shared.stack[0].begin           = whole.begin;
       shared.stack[0].size            = whole.size;
-      shared.stack[0].from            = whole.from;
+      shared.stack[0].from            = 0;
       shared.stack[0].partitions_left = most_partitions(whole.size / most + 1);
       shared.stack[0].has_lower       = false;
       shared.waiting                  = 1;
@@ -201,17 +201,18 @@ __global__ void __launch_bounds__(hybrid::sort_shape_of<Key, Value>().threads,
         }
         if (size <= most)
         {
+          block::contiguous_source<Key, Value> source{keys_in + begin, with_values ? values_in + begin : nullptr};
           sorter::sort(shared.sorter,
-                       keys_in + begin,
+                       source,
                        at.keys[0] + begin,
-                       with_values ? values_in + begin : nullptr,
                        with_values ? at.values[0] + begin : nullptr,
                        static_cast<int>(size),
+                       false,
                        comp);
         }
         else if (threadIdx.x == 0)
         {
-          hybrid::leave_over<Key, Value>({begin, size, from}, leftovers, *all);
+          hybrid::leave_over<Key, Value>({begin, size}, from, leftovers, *all);
         }
         __syncthreads();
         continue;
