@@ -53,10 +53,12 @@ class run_source
 public:
   struct shared_storage
   {
-    std::uint64_t from[Threads]; // where a tile's run lies, less its first number
+    std::uint64_t from[Threads]; // where a run lies, less its first number
     std::int32_t first[Threads]; // number among the elements of the source; less than 0 for what comes before
+    std::int32_t runs; // that have elements, those of a table
     std::int32_t end; // number behind the last
     block::warp_sums<std::uint32_t, Threads> sums;
+    block::warp_sums<std::uint32_t, Threads> run_sums;
   };
 
   __device__ run_source(
@@ -129,12 +131,17 @@ private:
     }
     std::uint32_t const count = end - start;
     std::int32_t const number = begin + static_cast<std::int32_t>(block::exclusive_sum<Threads>(shared_.sums, count));
-    shared_.first[threadIdx.x] = number;
-    shared_.from[threadIdx.x] =
-      tiles_.begin + static_cast<std::uint64_t>(own) * tiles_.tile + start - static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
+    std::uint32_t const run   = block::exclusive_sum<Threads>(shared_.run_sums, std::uint32_t{count > 0 ? 1u : 0u});
+    if (count > 0)
+    {
+      shared_.first[run] = number;
+      shared_.from[run]  = tiles_.begin + static_cast<std::uint64_t>(own) * tiles_.tile + start
+                        - static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
+    }
     if (threadIdx.x == Threads - 1)
     {
-      shared_.end = number + static_cast<std::int32_t>(count);
+      shared_.runs = static_cast<std::int32_t>(run) + (count > 0 ? 1 : 0);
+      shared_.end  = number + static_cast<std::int32_t>(count);
     }
     __syncthreads();
   }
@@ -150,27 +157,31 @@ private:
       {
         list(tile, begin);
       }
-      std::int32_t const end = shared_.end;
-      // A thread's places go up: the run of the first one is searched for, that of the next is not far.
-      int run              = 0;
-      std::int32_t const p = place(0) > begin ? place(0) : begin;
+      std::int32_t const end  = shared_.end;
+      std::int32_t const runs = shared_.runs;
+      auto const lane         = static_cast<std::int32_t>(threadIdx.x % 32);
+      // Of the runs that begin up to the warp's first place, the last one, or none. After that, those that begin in a row of
+      // places tell which run each of the row belongs to: lanes look at one of the next runs each.
+      std::int32_t const first = place(0) - lane;
+      std::int32_t run         = -1;
 #pragma unroll 1
-      for (int step = 1 << (bits_of(Threads) - 1); step > 0; step /= 2)
+      for (int step = 1 << bits_of(Threads); step > 0; step /= 2)
       {
-        run += run + step < Threads && shared_.first[run + step] <= p ? step : 0;
+        run += run + step < runs && shared_.first[run + step] <= first ? step : 0;
       }
 #pragma unroll
       for (int i = 0; i < N; ++i)
       {
         std::int32_t const number = place(i);
+        std::int32_t const row    = number - lane;
+        std::int32_t const next   = run + 1 + lane;
+        std::int32_t const begins = next < runs ? shared_.first[next] - row : 32;
+        std::uint32_t const begun = block::or_of_warp(begins >= 0 && begins < 32 ? 1u << begins : 0u);
+        std::int32_t const own    = run + __popc(begun << (31 - lane));
+        run += __popc(begun);
         if (number < size && number >= begin && number < end)
         {
-#pragma unroll 1
-          while (run + 1 < Threads && shared_.first[run + 1] <= number)
-          {
-            ++run;
-          }
-          held[i] = from[shared_.from[run] + static_cast<std::uint64_t>(number)];
+          held[i] = from[shared_.from[own] + static_cast<std::uint64_t>(static_cast<std::int64_t>(number))];
         }
       }
       if (end >= size)

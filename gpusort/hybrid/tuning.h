@@ -71,7 +71,7 @@ __host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, 
 __host__ __device__ constexpr block_shape sample_shape_for(std::size_t key_bytes)
 {
   return key_bytes <= 4  ? block_shape{1024, 9, 1}
-       : key_bytes <= 8  ? block_shape{512, 9, 1}
+       : key_bytes <= 8  ? block_shape{1024, 7, 1}
        : key_bytes <= 16 ? block_shape{512, 7, 1}
        : key_bytes <= 32 ? block_shape{256, 5, 1}
                          : block_shape{256, 3, 1};
@@ -89,7 +89,7 @@ constexpr std::size_t bucket_size_for(std::size_t most)
 /// What buckets may have if that saves a level.
 constexpr std::size_t largest_bucket_size_for(std::size_t most)
 {
-  return most * 9 / 16;
+  return most * 5 / 8;
 }
 
 /// Tiles that are counted together.
