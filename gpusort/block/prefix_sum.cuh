@@ -15,7 +15,7 @@ using warp_sums = T[Count / 32];
 template <int Count, class T>
 __device__ T exclusive_sum(warp_sums<T, Count>& sums, T value)
 {
-  static_assert(Count % 32 == 0);
+  static_assert(Count % 32 == 0 && Count <= 1024);
   int const warp    = static_cast<int>(threadIdx.x) / 32;
   T const inclusive = inclusive_sum_of_warp(value);
   if (warp < Count / 32 && threadIdx.x % 32 == 31)
@@ -23,13 +23,10 @@ __device__ T exclusive_sum(warp_sums<T, Count>& sums, T value)
     sums[warp] = inclusive;
   }
   __syncthreads();
-  T before{};
-#pragma unroll
-  for (int w = 0; w < Count / 32; ++w)
-  {
-    before += w < warp ? sums[w] : T{};
-  }
-  return before + inclusive - value;
+  auto const lane      = static_cast<int>(threadIdx.x) % 32;
+  T const of_warps     = inclusive_sum_of_warp(lane < Count / 32 ? sums[lane] : T{});
+  T const up_to_before = __shfl_sync(all_lanes, of_warps, warp > 0 ? warp - 1 : 0);
+  return (warp > 0 ? up_to_before : T{}) + inclusive - value;
 }
 
 } // namespace gpusort::block

@@ -143,6 +143,7 @@ struct sample_sort
                                          runtime::at_offset<bucket>(base, planned.buckets),
                                          all,
                                          plan.tile,
+                                         ~std::uint64_t{0} / static_cast<std::uint64_t>(plan.tile) + 1,
                                          plan.most,
                                          is_last ? std::max(even, bucket_size_for(plan.most)) : even};
       split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, comp);

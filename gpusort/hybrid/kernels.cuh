@@ -113,6 +113,7 @@ struct split_level
   bucket* buckets; // of all segments
   counters* all;
   int tile; // elements
+  std::uint64_t of_tile; // 2^64 / tile, rounded up: divides all that is less than 2^48
   std::uint64_t most; // that a block sorts
   std::uint64_t wanted; // elements of a bucket
 
@@ -127,12 +128,17 @@ struct split_level
     return number == 0 || (!own.is_done() && own.size() > most);
   }
 
-  __host__ __device__ std::uint32_t first_tile(std::uint32_t s, std::uint64_t begin) const
+  __device__ std::uint32_t whole_tiles(std::uint64_t elements) const
   {
-    return static_cast<std::uint32_t>(begin / static_cast<std::uint64_t>(tile)) + s;
+    return static_cast<std::uint32_t>(__umul64hi(elements, of_tile));
   }
 
-  __host__ __device__ std::uint32_t first_group(std::uint32_t s, std::uint64_t begin) const
+  __device__ std::uint32_t first_tile(std::uint32_t s, std::uint64_t begin) const
+  {
+    return whole_tiles(begin) + s;
+  }
+
+  __device__ std::uint32_t first_group(std::uint32_t s, std::uint64_t begin) const
   {
     return first_tile(s, begin) / tiles_of_group + s;
   }
@@ -159,6 +165,7 @@ struct split_level
             before + (static_cast<std::size_t>(first_group(s, own.begin)) << log2),
             own.begin,
             own.size(),
+            whole_tiles(own.size() + static_cast<std::uint64_t>(tile) - 1),
             1 << log2,
             tile};
   }
@@ -232,7 +239,7 @@ sample_runs(segment_tiles const& tiles, unsigned number, std::uint64_t size, int
   std::uint64_t const stride  = size / static_cast<std::uint64_t>(count);
   std::uint32_t const lane    = threadIdx.x % 32;
   std::uint32_t const groups  = tiles.groups();
-  std::uint32_t const all     = tiles.count();
+  std::uint32_t const all     = tiles.count;
   // A warp takes a group, a lane two tiles.
   for (std::uint32_t group = threadIdx.x / 32; group < groups; group += blockDim.x / 32)
   {
@@ -342,7 +349,7 @@ using bucket_partition =
                    tile_shape_of<Key, Value>().items>;
 
 template <class Key, class Value>
-using tile_source = run_source<Key, Value, tile_shape_of<Key, Value>().threads>;
+using tile_source = run_source<Key, Value, tile_shape_of<Key, Value>().threads, tile_shape_of<Key, Value>().threads * tile_shape_of<Key, Value>().items>;
 
 template <class Key, class Value, class Compare>
 struct order_storage
@@ -444,7 +451,7 @@ using bucket_sort =
   block::merge_sort<Key, Value, Compare, sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().items>;
 
 template <class Key, class Value>
-using bucket_source = run_source<Key, Value, sort_shape_of<Key, Value>().threads>;
+using bucket_source = run_source<Key, Value, sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().threads * sort_shape_of<Key, Value>().items>;
 
 template <class Key, class Value, class Compare>
 struct sort_storage
@@ -711,7 +718,7 @@ __launch_bounds__(sort_shape_of<Key, Value>().threads,
   {
     work const own = works == nullptr ? work{0, 0, static_cast<std::uint32_t>(n), 0, 0, 1, false} : works[w];
     segment_tiles const tiles =
-      works == nullptr ? segment_tiles{nullptr, nullptr, 0, n, 1, sorter::tile} : level.tiles_of(own.segment);
+      works == nullptr ? segment_tiles{nullptr, nullptr, 0, n, 1, 1, sorter::tile} : level.tiles_of(own.segment);
     __syncthreads(); // shared memory is done with
     bucket_source<Key, Value> source(
       shared.source, tiles, own.first, own.last, own.skip, at.keys[from], at.values[from]);

@@ -19,17 +19,13 @@ struct segment_tiles
   unsigned long long const* before; // groups x buckets: elements of each in the groups before
   std::uint64_t begin; // of the segment
   std::uint64_t size;
+  std::uint32_t count;
   int buckets;
   int tile; // elements
 
-  __device__ std::uint32_t count() const
-  {
-    return starts == nullptr ? 1 : static_cast<std::uint32_t>((size + tile - 1) / tile);
-  }
-
   __device__ std::uint32_t groups() const
   {
-    return (count() + tiles_of_group - 1) / tiles_of_group;
+    return (count + tiles_of_group - 1) / tiles_of_group;
   }
 
   /// Where buckets [first, last) begin in a tile, and in `end` where they end.
@@ -44,18 +40,26 @@ struct segment_tiles
   }
 };
 
-/// A source, as in block/tile.cuh, of elements that lie in runs: those of buckets [first, last) from number `skip` on. If skip
-/// is not 0, `last` is first + 1. A table in shared memory says where the runs of up to `Threads` tiles lie; what takes more
-/// is read part by part. Its functions are called by all threads of a block.
-template <class Key, class Value, int Threads>
+/// A source, as in block/tile.cuh, of up to `Most` elements that lie in runs: those of buckets [first, last) from number `skip`
+/// on. If skip is not 0, `last` is first + 1. Tables in shared memory say where the runs of up to `Threads` tiles lie; what
+/// takes more is read part by part. Its functions are called by all threads of a block.
+template <class Key, class Value, int Threads, int Most>
 class run_source
 {
+  /// 32 neighbouring elements.
+  struct row
+  {
+    std::uint32_t begun; // a bit for each of them with which a run begins
+    std::int32_t runs_before; // in the rows before
+  };
+  static constexpr int rows = Most / 32;
+  static_assert(Most % 32 == 0 && rows <= Threads);
+
 public:
   struct shared_storage
   {
-    std::uint64_t from[Threads]; // where a run lies, less its first number
-    std::int32_t first[Threads]; // number among the elements of the source; less than 0 for what comes before
-    std::int32_t runs; // that have elements, those of a table
+    row of[rows];
+    std::uint32_t from[Threads]; // where a run lies, from the first of the tiles on, less its first number
     std::int32_t end; // number behind the last
     block::warp_sums<std::uint32_t, Threads> sums;
     block::warp_sums<std::uint32_t, Threads> run_sums;
@@ -113,12 +117,14 @@ private:
     return tiles_.before[static_cast<std::size_t>(group) * tiles_.buckets + first_];
   }
 
-  /// Makes the table for the tiles from `tile` on, whose first element has the number `begin`.
+  /// Makes the tables for the tiles from `tile` on, whose first element has the number `begin`: less than 0 for what comes
+  /// before the elements of the source.
   __device__ void list(std::uint32_t tile, std::int32_t begin)
   {
+    auto const thread       = static_cast<int>(threadIdx.x);
     std::uint32_t const own = tile + threadIdx.x;
     std::uint32_t start = 0, end = 0;
-    if (own < tiles_.count())
+    if (own < tiles_.count)
     {
       if (tiles_.starts == nullptr)
       {
@@ -129,21 +135,43 @@ private:
         start = tiles_.run(own, first_, last_, end);
       }
     }
-    std::uint32_t const count = end - start;
-    std::int32_t const number = begin + static_cast<std::int32_t>(block::exclusive_sum<Threads>(shared_.sums, count));
-    std::uint32_t const run   = block::exclusive_sum<Threads>(shared_.run_sums, std::uint32_t{count > 0 ? 1u : 0u});
-    if (count > 0)
+    if (thread < rows)
     {
-      shared_.first[run] = number;
-      shared_.from[run]  = tiles_.begin + static_cast<std::uint64_t>(own) * tiles_.tile + start
-                        - static_cast<std::uint64_t>(static_cast<std::int64_t>(number));
+      shared_.of[thread].begun = 0;
     }
-    if (threadIdx.x == Threads - 1)
+    auto const count           = static_cast<std::int32_t>(end - start);
+    std::int32_t const number  = begin + static_cast<std::int32_t>(block::exclusive_sum<Threads>(shared_.sums, end - start));
+    std::int32_t const visible = number > 0 ? number : 0; // where it begins among the elements of the source
+    bool const is_here         = visible < number + count && visible < Most;
+    if (is_here)
     {
-      shared_.runs = static_cast<std::int32_t>(run) + (count > 0 ? 1 : 0);
-      shared_.end  = number + static_cast<std::int32_t>(count);
+      atomicOr(&shared_.of[visible / 32].begun, 1u << visible % 32);
+    }
+    if (thread == Threads - 1)
+    {
+      shared_.end = number + count;
     }
     __syncthreads();
+    std::uint32_t const begun = thread < rows ? shared_.of[thread].begun : 0;
+    std::uint32_t const runs =
+      block::exclusive_sum<Threads>(shared_.run_sums, static_cast<std::uint32_t>(__popc(begun)));
+    if (thread < rows)
+    {
+      shared_.of[thread].runs_before = static_cast<std::int32_t>(runs);
+    }
+    __syncthreads();
+    if (is_here)
+    {
+      shared_.from[run_of(visible)] = threadIdx.x * static_cast<std::uint32_t>(tiles_.tile) + start - static_cast<std::uint32_t>(number);
+    }
+    __syncthreads();
+  }
+
+  /// The run of an element that is in the tables.
+  __device__ int run_of(std::int32_t number) const
+  {
+    row const own = shared_.of[number / 32];
+    return own.runs_before + __popc(own.begun << (31 - number % 32)) - 1;
   }
 
   template <class T, int N, class Place>
@@ -157,52 +185,31 @@ private:
       {
         list(tile, begin);
       }
-      std::int32_t const end  = shared_.end;
-      std::int32_t const runs = shared_.runs;
-      auto const lane         = static_cast<std::int32_t>(threadIdx.x % 32);
-      // Of the runs that begin up to the warp's first place, the last one, or none. After that, those that begin in a row of
-      // places tell which run each of the row belongs to: lanes look at one of the next runs each.
-      std::int32_t const first = place(0) - lane;
-      std::int32_t run         = -1;
-#pragma unroll 1
-      for (int step = 1 << bits_of(Threads); step > 0; step /= 2)
-      {
-        run += run + step < runs && shared_.first[run + step] <= first ? step : 0;
-      }
+      std::int32_t const end   = shared_.end < size ? shared_.end : size;
+      std::int32_t const least = begin > 0 ? begin : 0;
+      T const* const first     = from + tiles_.begin + static_cast<std::uint64_t>(tile) * tiles_.tile;
+      // Places are the same for every table, and the compiler would rather keep all that follows from them than reckon again:
+      // it may not know.
+      std::int32_t hidden = 0;
+      asm volatile("" : "+r"(hidden));
 #pragma unroll
       for (int i = 0; i < N; ++i)
       {
-        std::int32_t const number = place(i);
-        std::int32_t const row    = number - lane;
-        std::int32_t const next   = run + 1 + lane;
-        std::int32_t const begins = next < runs ? shared_.first[next] - row : 32;
-        std::uint32_t const begun = block::or_of_warp(begins >= 0 && begins < 32 ? 1u << begins : 0u);
-        std::int32_t const own    = run + __popc(begun << (31 - lane));
-        run += __popc(begun);
-        if (number < size && number >= begin && number < end)
+        std::int32_t const number = place(i) + hidden;
+        if (static_cast<std::uint32_t>(number - least) < static_cast<std::uint32_t>(end - least))
         {
-          held[i] = from[shared_.from[own] + static_cast<std::uint64_t>(static_cast<std::int64_t>(number))];
+          held[i] = first[shared_.from[run_of(number)] + static_cast<std::uint32_t>(number)];
         }
       }
-      if (end >= size)
+      if (end == size)
       {
         listed_ = listed_ || tile == first_tile_;
         break;
       }
       tile += Threads;
       begin = end;
-      __syncthreads(); // the table is done with
+      __syncthreads(); // the tables are done with
     }
-  }
-
-  __host__ __device__ static constexpr int bits_of(int count)
-  {
-    int bits = 0;
-    while (1 << bits < count)
-    {
-      ++bits;
-    }
-    return bits;
   }
 
   shared_storage& shared_;
@@ -213,7 +220,7 @@ private:
   Value const* values_;
   std::uint32_t first_tile_;
   std::int32_t offset_; // number of its first element
-  bool listed_ = false; // the table has all of the source
+  bool listed_ = false; // the tables have all of the source
 };
 
 } // namespace gpusort::hybrid

@@ -89,7 +89,7 @@ constexpr std::size_t bucket_size_for(std::size_t most)
 /// What buckets may have if that saves a level.
 constexpr std::size_t largest_bucket_size_for(std::size_t most)
 {
-  return most * 5 / 8;
+  return most * 9 / 16;
 }
 
 /// Tiles that are counted together.
