@@ -33,9 +33,7 @@ public:
     int a_of_warp[Threads / 32 + 1]; // where the first thread of each warp began in its first run
   };
 
-  /// Sorts `size` <= tile elements of a source into the outputs, where the source may read from. The source says where they
-  /// come from: `load_keys(held, size, place)` reads into held[i] the key of place(i) < size, for every i of the thread, and
-  /// load_values the same of values; a thread's places go up, and those of a warp lie side by side.
+  /// Sorts `size` <= tile elements of a source, as in tile.cuh, into the outputs, where the source may read from.
   /// If they `are_sorted`, they are only moved. Called by all threads. Whatever the comparator answers, the output is a
   /// permutation of the input: if it contradicts itself the elements come out as they went in.
   template <class Source>
@@ -52,7 +50,7 @@ public:
     bool is_ordered = false; // by this function
     for (bool again = true; again;)
     {
-      load<Key>(size, [&](auto& held) { source.load_keys(held, size, place_of_thread); }, keys);
+      load<Key>(size, [&](auto& held) { source.load_keys(held, size, first_row()); }, keys);
       __syncthreads();
       is_ordered = !are_sorted && sort_in_shared(shared, size, comp);
       again      = !is_ordered && !are_sorted;
@@ -63,7 +61,7 @@ public:
     {
       Value* const values = reinterpret_cast<Value*>(shared.values);
       __syncthreads();
-      load<Value>(size, [&](auto& held) { source.load_values(held, size, place_of_thread); }, values);
+      load<Value>(size, [&](auto& held) { source.load_values(held, size, first_row()); }, values);
       __syncthreads();
       move_tile<Threads, Items>(
         size, [&](int place) { return values[is_ordered ? shared.origin[place] : place]; }, values_out);
@@ -158,11 +156,10 @@ public:
   }
 
 private:
-  /// The places of a thread, when the block reads a tile: a warp's lie side by side.
-  __device__ static int place_of_thread(int i)
+  /// The first row of a warp's elements, when the block reads them.
+  __device__ static int first_row()
   {
-    int const thread = static_cast<int>(threadIdx.x);
-    return (thread / 32 * Items + i) * 32 + thread % 32;
+    return static_cast<int>(threadIdx.x) / 32 * Items;
   }
 
   template <class T, class Read>
@@ -170,13 +167,13 @@ private:
   {
     T held[Items];
     read(held);
+    int const first = first_row() * 32 + static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      int const place = place_of_thread(i);
-      if (place < size)
+      if (first + i * 32 < size)
       {
-        to[place] = held[i];
+        to[first + i * 32] = held[i];
       }
     }
   }

@@ -312,10 +312,10 @@ private:
     shared_storage& shared, Classifier const& classify, Source& source, int size, Key* keys_out, Value* values_out)
   {
     bucket_rank<Buckets, Threads, Items, Full> rank(shared.counts, size);
-    auto const element = [&](int i) { return rank.element(i); };
+    int const first_row = rank.element(0) / 32;
     Key held[Items];
     std::uint32_t ranks[Items];
-    source.load_keys(held, size, element);
+    source.load_keys(held, size, first_row);
     classify.all(held, [&](int i) { return rank.holds(i); }, ranks);
     auto const bucket_of = [&](int i) { return ranks[i]; };
     auto const publish   = [](std::uint32_t) {};
@@ -336,7 +336,7 @@ private:
     registers<Value, Items> held_values;
     if constexpr (with_values)
     {
-      source.load_values(held_values.at, size, element);
+      source.load_values(held_values.at, size, first_row);
     }
     __syncthreads();
     Key const* const sorted_keys = reinterpret_cast<Key const*>(shared.keys);

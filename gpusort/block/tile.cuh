@@ -38,36 +38,37 @@ __device__ void write_tile(T const (&held)[Items], int size, T* to)
   }
 }
 
-/// Elements that lie side by side, as what a block-wide sort or partition reads: thread by thread, `load_keys(held, size,
-/// place)` reads into held[i] the key of place(i), if that is below `size`; load_values does the same with values.
+/// Where the elements lie that a block-wide sort or partition reads: `load_keys(held, size, first_row)` reads, for every i,
+/// the key with the number (first_row + i) x 32 + lane into held[i], if there are more than that in `size`; load_values does
+/// the same with values. This one has them side by side.
 template <class Key, class Value>
 struct contiguous_source
 {
   Key const* keys;
   Value const* values; // or null, where keys move alone
 
-  template <int N, class Place>
-  __device__ void load_keys(Key (&held)[N], int size, Place place) const
+  template <int N>
+  __device__ void load_keys(Key (&held)[N], int size, int first_row) const
   {
-    load(keys, held, size, place);
+    load(keys, held, size, first_row);
   }
-  template <int N, class Place>
-  __device__ void load_values(Value (&held)[N], int size, Place place) const
+  template <int N>
+  __device__ void load_values(Value (&held)[N], int size, int first_row) const
   {
-    load(values, held, size, place);
+    load(values, held, size, first_row);
   }
 
 private:
-  template <class T, int N, class Place>
-  __device__ static void load(T const* from, T (&held)[N], int size, Place place)
+  template <class T, int N>
+  __device__ static void load(T const* from, T (&held)[N], int size, int first_row)
   {
+    int const first = first_row * 32 + static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
     for (int i = 0; i < N; ++i)
     {
-      int const at = place(i);
-      if (at < size)
+      if (first + i * 32 < size)
       {
-        held[i] = from[at];
+        held[i] = from[first + i * 32];
       }
     }
   }

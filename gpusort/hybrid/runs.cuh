@@ -100,15 +100,15 @@ public:
     }
   }
 
-  template <int N, class Place>
-  __device__ void load_keys(Key (&held)[N], int size, Place place)
+  template <int N>
+  __device__ void load_keys(Key (&held)[N], int size, int first_row)
   {
-    load(keys_, held, size, place);
+    load(keys_, held, size, first_row);
   }
-  template <int N, class Place>
-  __device__ void load_values(Value (&held)[N], int size, Place place)
+  template <int N>
+  __device__ void load_values(Value (&held)[N], int size, int first_row)
   {
-    load(values_, held, size, place);
+    load(values_, held, size, first_row);
   }
 
 private:
@@ -162,21 +162,17 @@ private:
     __syncthreads();
     if (is_here)
     {
-      shared_.from[run_of(visible)] = threadIdx.x * static_cast<std::uint32_t>(tiles_.tile) + start - static_cast<std::uint32_t>(number);
+      row const mine = shared_.of[visible / 32];
+      shared_.from[mine.runs_before + __popc(mine.begun << (31 - visible % 32)) - 1] =
+        threadIdx.x * static_cast<std::uint32_t>(tiles_.tile) + start - static_cast<std::uint32_t>(number);
     }
     __syncthreads();
   }
 
-  /// The run of an element that is in the tables.
-  __device__ int run_of(std::int32_t number) const
+  template <class T, int N>
+  __device__ void load(T const* from, T (&held)[N], int size, int first_row)
   {
-    row const own = shared_.of[number / 32];
-    return own.runs_before + __popc(own.begun << (31 - number % 32)) - 1;
-  }
-
-  template <class T, int N, class Place>
-  __device__ void load(T const* from, T (&held)[N], int size, Place place)
-  {
+    auto const lane    = static_cast<int>(threadIdx.x) % 32;
     std::uint32_t tile = first_tile_;
     std::int32_t begin = offset_;
     for (;;)
@@ -185,20 +181,21 @@ private:
       {
         list(tile, begin);
       }
-      std::int32_t const end   = shared_.end < size ? shared_.end : size;
-      std::int32_t const least = begin > 0 ? begin : 0;
-      T const* const first     = from + tiles_.begin + static_cast<std::uint64_t>(tile) * tiles_.tile;
-      // Places are the same for every table, and the compiler would rather keep all that follows from them than reckon again:
-      // it may not know.
-      std::int32_t hidden = 0;
-      asm volatile("" : "+r"(hidden));
+      std::int32_t const end = shared_.end < size ? shared_.end : size;
+      T const* tiles         = from + tiles_.begin + static_cast<std::uint64_t>(tile) * tiles_.tile;
+      std::int32_t first     = first_row * 32 + lane;
+      // All this is the same in every round, and the compiler would rather keep what follows from it than reckon again: it
+      // may not know.
+      asm volatile("" : "+r"(first), "+l"(tiles));
+      row const* const rows_of_warp = shared_.of + first / 32;
 #pragma unroll
       for (int i = 0; i < N; ++i)
       {
-        std::int32_t const number = place(i) + hidden;
-        if (static_cast<std::uint32_t>(number - least) < static_cast<std::uint32_t>(end - least))
+        if (first + i * 32 < end && first + i * 32 >= begin)
         {
-          held[i] = first[shared_.from[run_of(number)] + static_cast<std::uint32_t>(number)];
+          row const own   = rows_of_warp[i];
+          int const run   = own.runs_before + __popc(own.begun << (31 - lane)) - 1;
+          held[i] = tiles[shared_.from[run] + static_cast<std::uint32_t>(first + i * 32)];
         }
       }
       if (end == size)

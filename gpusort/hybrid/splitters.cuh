@@ -98,7 +98,12 @@ struct splitter_search
         {
           if (first + i < Items && holds(first + i))
           {
-            place[i] = 2 * place[i] + (block::precedes(at(place[i]), keys[first + i], comp) ? node : 0);
+            bool const is_right = block::precedes(at(place[i]), keys[first + i], comp);
+            place[i] *= 2;
+            if (is_right)
+            {
+              place[i] += node;
+            }
           }
         }
       }
