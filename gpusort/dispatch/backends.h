@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpusort/algorithm.h>
+#include <gpusort/dispatch/selection.h>
 #include <gpusort/dispatch/elements.h>
 #include <gpusort/dispatch/stable_host_sort.h>
 #include <gpusort/dispatch/system.h>
@@ -133,6 +134,37 @@ struct device_backend<quicksort_t> : quick::device
 template <>
 struct device_backend<merge_sort_t> : merge::device
 {};
+
+template <>
+struct device_backend<dispatch::comparison_sort_t>
+{
+  template <class Key, class Value, class Compare>
+  static std::size_t scratch_bytes(std::size_t n)
+  {
+    return is_for_hybrid<Key, Value>(n) ? hybrid::device::scratch_bytes<Key, Value, Compare>(n)
+                                        : merge::device::scratch_bytes<Key, Value, Compare>(n);
+  }
+
+  template <class Key, class Value, class Compare>
+  static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
+  {
+    if (is_for_hybrid<Key, Value>(n))
+    {
+      hybrid::device::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
+    }
+    else
+    {
+      merge::device::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
+    }
+  }
+
+private:
+  template <class Key, class Value>
+  static bool is_for_hybrid(std::size_t n)
+  {
+    return dispatch::is_for_hybrid(n, hybrid::device::most_in_small_block<Key, Value>, sizeof(Key));
+  }
+};
 
 // Numbers are sorted by their own bits, everything else by its image.
 template <>

@@ -3,6 +3,7 @@
 
 #include <gpusort/algorithm.h>
 #include <gpusort/dispatch/backends.h>
+#include <gpusort/dispatch/selection.h>
 #include <gpusort/dispatch/elements.h>
 #include <gpusort/dispatch/system.h>
 #include <gpusort/runtime/range.h>
@@ -140,11 +141,6 @@ sort_sequentially(Policy& policy, KeyIterator keys, std::ptrdiff_t n, ValueItera
     backend::sort(policy, first, first + n, whole_element{}, comp);
   }
 }
-
-/// The algorithm that runs on the GPU for a tag: `automatic` chooses, every other tag is itself.
-template <class Algorithm, class Key, class Compare>
-using device_algorithm_t =
-  std::conditional_t<std::is_same_v<Algorithm, automatic_t>, selected_t<Key, Compare>, Algorithm>;
 
 /// The one sentence a user reads when a tag cannot honour a call.
 template <class Function, class Algorithm, class Policy, class Key, class Compare>

@@ -29,8 +29,8 @@ struct sample_sort
   template <class Key, class Value>
   struct plan
   {
-    static constexpr std::size_t most =
-      static_cast<std::size_t>(sort_shape_of<Key, Value>().threads) * sort_shape_of<Key, Value>().items;
+    static constexpr std::size_t most       = most_of_v<Key, Value, sort_class::large>;
+    static constexpr std::size_t most_small = most_of_v<Key, Value, sort_class::small>;
     static constexpr bool with_values = value_bytes_v<Value> != 0;
 
     /// What a level has.
@@ -41,6 +41,8 @@ struct sample_sort
       std::size_t counts = 0; // of all levels: the number of its first
     };
 
+    sort_class blocks;
+    std::size_t most_in_block;
     split_depth depth;
     int tile = 0; // elements
     level_plan levels[most_levels];
@@ -49,7 +51,9 @@ struct sample_sort
     runtime::layout layout;
 
     explicit plan(std::size_t n)
-        : depth(split_depth_for(n, most))
+        : blocks(class_for(n, most_small, most))
+        , most_in_block(blocks == sort_class::small ? most_small : most)
+        , depth(split_depth_for(n, most_in_block))
     {
       if (depth.levels == 0)
       {
@@ -77,15 +81,32 @@ struct sample_sort
         segments <<= log2;
         level.buckets = layout.add(segments, sizeof(bucket));
       }
-      std::size_t const most_large = n / most; // they have more each
+      // Works that follow one another have more elements than go together, but for the last ones of a segment and those in
+      // front of what is large; what is large has more than fit a block, and takes as many works.
+      std::size_t const most_large = n / most_in_block;
+      std::size_t const together   = 2 * n / elements_together(n, most_in_block);
+      std::size_t const most_works =
+        std::min(segments + most_large, std::max(together, 3 * most_large) + levels[depth.levels - 1].segments);
+      counts = layout.add(counts_of_groups, sizeof(unsigned long long));
+      works  = layout.add(most_works, sizeof(work));
+
+      // What is left over is listed when nobody asks for the tiles of a first level any more, if there is a second one.
       std::size_t const most_tiles = runtime::blocks_for(n, merge::merge_storage<Key, Value>::tile) + most_large;
-      counts                       = layout.add(counts_of_groups, sizeof(unsigned long long));
-      works                        = layout.add(segments + most_large, sizeof(work));
-      large                        = layout.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
-      leftovers                    = layout.add(most_large, sizeof(leftover));
-      cuts                         = layout.add(most_tiles, sizeof(std::uint64_t));
+      runtime::layout lists;
+      large                = lists.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
+      leftovers            = lists.add(most_large, sizeof(leftover));
+      cuts                 = lists.add(most_tiles, sizeof(std::uint64_t));
+      bool const has_room  = depth.levels > 1 && lists.bytes() <= (levels[0].tiles << depth.log2[0]) * sizeof(std::uint16_t);
+      std::size_t const at = has_room ? levels[0].starts : layout.add(1, lists.bytes());
+      large += at;
+      leftovers += at;
+      cuts += at;
     }
   };
+
+  /// Elements that are sorted in one launch of a small block.
+  template <class Key, class Value>
+  static constexpr std::size_t most_in_small_block = plan<Key, carried_t<Value>>::most_small;
 
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
@@ -102,7 +123,8 @@ struct sample_sort
     auto* const carried_values = reinterpret_cast<carried*>(values);
     if (plan.depth.levels == 0)
     {
-      do_works<Key, carried>(stream, {{keys, nullptr}, {carried_values, nullptr}}, n, nullptr, 1, {}, comp);
+      do_works<Key, carried>(
+        stream, plan, {{keys, nullptr}, {carried_values, nullptr}}, n, nullptr, 1, {}, comp);
       return;
     }
     void* const base = plan.layout.base(scratch);
@@ -144,11 +166,12 @@ struct sample_sort
                                          all,
                                          plan.tile,
                                          ~std::uint64_t{0} / static_cast<std::uint64_t>(plan.tile) + 1,
-                                         plan.most,
-                                         is_last ? std::max(even, bucket_size_for(plan.most)) : even};
+                                         plan.most_in_block,
+                                         elements_together(n, plan.most_in_block),
+                                         even};
       split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, comp);
     }
-    do_works(stream, at, n, lists.works, std::size_t{1} << plan.depth.bits(), level, comp);
+    do_works(stream, plan, at, n, lists.works, std::size_t{1} << plan.depth.bits(), level, comp);
     if constexpr (Form::finishes_large)
     {
       Form::finish_large(stream, at, static_cast<large_bucket const*>(lists.large), lists.leftovers, all, comp);
@@ -218,6 +241,7 @@ private:
   template <class Key, class Value, class Compare>
   static void do_works(
     cudaStream_t stream,
+    plan<Key, Value> const& plan,
     buffers<Key, Value> const& at,
     std::size_t n,
     work const* works,
@@ -225,10 +249,33 @@ private:
     split_level<Key> const& level,
     Compare comp)
   {
-    constexpr block_shape shape = sort_shape_of<Key, Value>();
+    constexpr sort_class small = sort_shape_of<Key, Value, sort_class::small>() == sort_shape_of<Key, Value>()
+                                 ? sort_class::large
+                                 : sort_class::small;
+    if (plan.blocks == sort_class::small)
+    {
+      do_works_in<small>(stream, at, n, works, most_works, level, comp);
+    }
+    else
+    {
+      do_works_in<sort_class::large>(stream, at, n, works, most_works, level, comp);
+    }
+  }
+
+  template <sort_class Class, class Key, class Value, class Compare>
+  static void do_works_in(
+    cudaStream_t stream,
+    buffers<Key, Value> const& at,
+    std::size_t n,
+    work const* works,
+    std::size_t most_works,
+    split_level<Key> const& level,
+    Compare comp)
+  {
+    constexpr block_shape shape = sort_shape_of<Key, Value, Class>();
     std::size_t const blocks = works == nullptr ? 1 : runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks);
-    runtime::launch(sort_buckets<Key, Value, Compare>,
-                    {std::min(most_works, blocks), shape.threads, sizeof(sort_storage<Key, Value, Compare>)},
+    runtime::launch(sort_buckets<Class, Key, Value, Compare>,
+                    {std::min(most_works, blocks), shape.threads, sizeof(sort_storage<Key, Value, Compare, Class>)},
                     stream,
                     at,
                     n,

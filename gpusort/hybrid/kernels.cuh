@@ -50,12 +50,10 @@ struct bucket
 /// elements of a single one to their places.
 struct work
 {
-  std::uint64_t begin; // where its elements belong
-  std::uint64_t skip; // elements of the bucket before them
-  std::uint32_t size;
+  std::uint64_t skip : 63; // elements of the bucket before those that are moved
+  std::uint64_t is_moved : 1; // and not sorted
   std::uint32_t segment;
   std::uint16_t first, last; // buckets, the last is not one of them
-  bool is_sorted;
 };
 
 /// A bucket that is too large for a block.
@@ -115,6 +113,7 @@ struct split_level
   int tile; // elements
   std::uint64_t of_tile; // 2^64 / tile, rounded up: divides all that is less than 2^48
   std::uint64_t most; // that a block sorts
+  std::uint64_t together; // that it sorts of several buckets
   std::uint64_t wanted; // elements of a bucket
 
   __device__ bucket segment(std::uint32_t s) const
@@ -304,14 +303,10 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
   {
     return;
   }
-  std::uint64_t const size   = own.size();
-  std::uint64_t const most   = std::uint64_t{1} << level.log2;
-  std::uint64_t const wanted = size / level.wanted + 1;
-  auto const buckets         = static_cast<int>(wanted < 2 ? 2 : wanted < most ? wanted : most);
-  int const enough           = buckets * samples_a_bucket;
-  int const possible         = size < choice::most_samples ? static_cast<int>(size) : choice::most_samples;
-  int const count            = enough < possible ? enough : possible;
-  Key* const samples         = choice::samples(shared.sample);
+  std::uint64_t const size = own.size();
+  int const buckets        = buckets_for(size, level.wanted, level.log2);
+  int const count          = samples_for(size, buckets, level.wanted, level.most, choice::most_samples);
+  Key* const samples       = choice::samples(shared.sample);
   if (level.number == 0)
   {
     std::uint64_t const stride = size / static_cast<std::uint64_t>(count);
@@ -440,24 +435,33 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
   }
 }
 
-template <class Key, class Value>
+template <class Key, class Value, sort_class Class = sort_class::large>
 __host__ __device__ constexpr block_shape sort_shape_of()
 {
-  return sort_shape_for(sizeof(Key), value_bytes_v<Value>);
+  return sort_shape_for(sizeof(Key), value_bytes_v<Value>, Class);
 }
 
-template <class Key, class Value, class Compare>
-using bucket_sort =
-  block::merge_sort<Key, Value, Compare, sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().items>;
+/// Elements that a block sorts.
+template <class Key, class Value, sort_class Class>
+inline constexpr int most_of_v =
+  sort_shape_of<Key, Value, Class>().threads * sort_shape_of<Key, Value, Class>().items;
 
-template <class Key, class Value>
-using bucket_source = run_source<Key, Value, sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().threads * sort_shape_of<Key, Value>().items>;
+template <class Key, class Value, class Compare, sort_class Class = sort_class::large>
+using bucket_sort = block::merge_sort<Key,
+                                      Value,
+                                      Compare,
+                                      sort_shape_of<Key, Value, Class>().threads,
+                                      sort_shape_of<Key, Value, Class>().items>;
 
-template <class Key, class Value, class Compare>
+template <class Key, class Value, sort_class Class>
+using bucket_source =
+  run_source<Key, Value, sort_shape_of<Key, Value, Class>().threads, most_of_v<Key, Value, Class>>;
+
+template <class Key, class Value, class Compare, sort_class Class>
 struct sort_storage
 {
-  typename bucket_sort<Key, Value, Compare>::shared_storage sorter;
-  typename bucket_source<Key, Value>::shared_storage source;
+  typename bucket_sort<Key, Value, Compare, Class>::shared_storage sorter;
+  typename bucket_source<Key, Value, Class>::shared_storage source;
 };
 
 /// Passes that merge `tiles` sorted tiles.
@@ -526,7 +530,7 @@ __device__ inline unsigned first_set(std::uint32_t const* bits, unsigned from, u
 }
 
 /// After a level has been ordered: finds out where its buckets begin, and what groups of tiles have of each before them. In
-/// the last level, also lists the works: as many neighbours together as fit a block; what is done, or too large, by itself.
+/// the last level, also lists the works: as many neighbours together as a block takes; what is too large by itself.
 /// Grid: a block a segment. Block: most_buckets. Shared: close_storage.
 template <class Key, class Value>
 __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> level, work_lists lists)
@@ -582,7 +586,7 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
     return;
   }
   std::uint64_t const most = level.most;
-  bool const is_alone      = own < count && (total > most || (is_done && total > most / 4));
+  bool const is_alone      = own < count && total > most;
   std::uint32_t const word = __ballot_sync(block::all_lanes, is_alone);
   if (own % 32 == 0)
   {
@@ -607,7 +611,7 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
       while (behind - next > 0)
       {
         unsigned const middle = next + (behind - next + 1) / 2;
-        if (shared.begins[middle] - begin <= most)
+        if (shared.begins[middle] - begin <= level.together)
         {
           next = middle;
         }
@@ -639,7 +643,8 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
   place = __shfl_sync(block::all_lanes, place, 0) + __popc(of_warp & ((1u << own % 32) - 1));
   if (is_head)
   {
-    lists.works[place] = {begin, 0, static_cast<std::uint32_t>(size), segment, static_cast<std::uint16_t>(own), shared.next[own], false};
+    bool const is_sorted = is_done && shared.next[own] == own + 1;
+    lists.works[place] = {0, is_sorted ? 1u : 0u, segment, static_cast<std::uint16_t>(own), shared.next[own]};
   }
   // What is by itself: all threads list it.
   for (unsigned b = first_set(shared.alone, 0, count); b < count; b = first_set(shared.alone, b + 1, count))
@@ -666,14 +671,8 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
     __syncthreads();
     for (std::uint32_t i = own; i < parts; i += most_buckets)
     {
-      std::uint64_t const skip = i * most;
-      lists.works[shared.first_work + i] = {from + skip,
-                                            skip,
-                                            static_cast<std::uint32_t>(all - skip < most ? all - skip : most),
-                                            segment,
-                                            static_cast<std::uint16_t>(b),
-                                            static_cast<std::uint16_t>(b + 1),
-                                            true};
+      lists.works[shared.first_work + i] = {
+        i * most, 1, segment, static_cast<std::uint16_t>(b), static_cast<std::uint16_t>(b + 1)};
     }
     __syncthreads();
   }
@@ -683,17 +682,17 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
 /// or too large, already in one place. If the input has been seen to be reversed, that is undone instead.
 /// Without a list, the n <= tile elements of the caller's arrays are sorted where they are.
 /// Grid: any. Block: bucket_sort's threads. Shared: sort_storage.
-template <class Key, class Value, class Compare>
-__global__ void
-__launch_bounds__(sort_shape_of<Key, Value>().threads,
-                  runtime::resident_blocks(sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().blocks))
+template <sort_class Class, class Key, class Value, class Compare>
+__global__ void __launch_bounds__(
+  sort_shape_of<Key, Value, Class>().threads,
+  runtime::resident_blocks(sort_shape_of<Key, Value, Class>().threads, sort_shape_of<Key, Value, Class>().blocks))
   sort_buckets(buffers<Key, Value> at, std::size_t n, work const* works, split_level<Key> level, Compare comp)
 {
-  using sorter               = bucket_sort<Key, Value, Compare>;
-  constexpr int threads      = sort_shape_of<Key, Value>().threads;
+  using sorter               = bucket_sort<Key, Value, Compare, Class>;
+  constexpr int threads      = sort_shape_of<Key, Value, Class>().threads;
   constexpr bool with_values = sorter::with_values;
   extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<sort_storage<Key, Value, Compare>*>(shared_words);
+  auto& shared = *reinterpret_cast<sort_storage<Key, Value, Compare, Class>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
   if (works != nullptr && level.all->seen != seen::both)
@@ -716,18 +715,28 @@ __launch_bounds__(sort_shape_of<Key, Value>().threads,
   std::uint32_t const count = works == nullptr ? 1 : level.all->works;
   for (std::uint32_t w = blockIdx.x; w < count; w += gridDim.x)
   {
-    work const own = works == nullptr ? work{0, 0, static_cast<std::uint32_t>(n), 0, 0, 1, false} : works[w];
-    segment_tiles const tiles =
-      works == nullptr ? segment_tiles{nullptr, nullptr, 0, n, 1, 1, sorter::tile} : level.tiles_of(own.segment);
+    work const own            = works == nullptr ? work{0, 0, 0, 0, 1} : works[w];
+    segment_tiles const tiles = works == nullptr ? segment_tiles{nullptr, nullptr, 0, n, 1, 1, sorter::tile}
+                                                 : level.tiles_of(own.segment);
+    std::uint64_t begin       = own.skip;
+    std::uint64_t size        = n;
+    if (works != nullptr)
+    {
+      bucket const* const buckets = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);
+      bucket const last           = buckets[own.last - 1];
+      begin += buckets[own.first].begin;
+      size = last.begin + last.size() - begin;
+    }
+    bool const is_moved = own.is_moved != 0;
     __syncthreads(); // shared memory is done with
-    bucket_source<Key, Value> source(
+    bucket_source<Key, Value, Class> source(
       shared.source, tiles, own.first, own.last, own.skip, at.keys[from], at.values[from]);
     sorter::sort(shared.sorter,
                  source,
-                 at.keys[0] + own.begin,
-                 with_values ? at.values[0] + own.begin : nullptr,
-                 static_cast<int>(own.size),
-                 own.is_sorted,
+                 at.keys[0] + begin,
+                 with_values ? at.values[0] + begin : nullptr,
+                 size < sorter::tile ? static_cast<int>(size) : sorter::tile,
+                 is_moved,
                  comp);
   }
 }

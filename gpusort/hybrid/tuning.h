@@ -14,6 +14,11 @@ struct block_shape
   int threads;
   int items; // a thread
   int blocks; // a multiprocessor: what registers are shared out for
+
+  constexpr bool operator==(block_shape const& other) const
+  {
+    return threads == other.threads && items == other.items && blocks == other.blocks;
+  }
 };
 
 /// The most buckets that a level splits a segment into, as a power of two.
@@ -26,7 +31,7 @@ __host__ __device__ constexpr block_shape tile_shape_for(std::size_t key_bytes, 
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
   if (widest <= 4)
   {
-    return value_bytes == 0 ? block_shape{512, 20, 2} : block_shape{512, 14, 2};
+    return value_bytes == 0 ? block_shape{512, 22, 2} : block_shape{512, 14, 2};
   }
   if (widest <= 8)
   {
@@ -43,21 +48,32 @@ __host__ __device__ constexpr block_shape tile_shape_for(std::size_t key_bytes, 
   return {256, 2, 3};
 }
 
-/// The block that sorts a bucket. Odd items, so that threads side by side meet different banks of shared memory.
-__host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, std::size_t value_bytes)
+/// Blocks of two kinds sort: small ones are done sooner, large ones take fewer levels.
+enum class sort_class
+{
+  small,
+  large
+};
+
+/// The block that sorts buckets. Odd items, so that threads side by side meet different banks of shared memory.
+__host__ __device__ constexpr block_shape
+sort_shape_for(std::size_t key_bytes, std::size_t value_bytes, sort_class c = sort_class::large)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
+  bool const is_small      = c == sort_class::small;
   if (widest <= 4)
   {
-    return value_bytes == 0 ? block_shape{512, 17, 2} : block_shape{512, 11, 2};
+    return is_small ? block_shape{1024, 5, 1} : value_bytes == 0 ? block_shape{512, 17, 2} : block_shape{512, 11, 2};
   }
   if (widest <= 8)
   {
-    return value_bytes == 0 ? block_shape{512, 13, 2} : block_shape{512, 9, 2};
+    return is_small           ? block_shape{1024, value_bytes == 0 ? 5 : 3, 1}
+         : value_bytes == 0 ? block_shape{512, 13, 2}
+                              : block_shape{512, 9, 2};
   }
   if (widest <= 16)
   {
-    return value_bytes == 0 ? block_shape{512, 7, 1} : block_shape{512, 5, 1};
+    return is_small ? block_shape{512, 3, 2} : value_bytes == 0 ? block_shape{512, 7, 1} : block_shape{512, 5, 1};
   }
   if (widest <= 32)
   {
@@ -77,19 +93,40 @@ __host__ __device__ constexpr block_shape sample_shape_for(std::size_t key_bytes
                          : block_shape{256, 3, 1};
 }
 
-/// Samples for each bucket that a segment is split into, if they fit.
-inline constexpr int samples_a_bucket = 36;
-
 /// Elements that a bucket should have, of the `most` that a block sorts: as few as make blocks that take several nearly full.
 constexpr std::size_t bucket_size_for(std::size_t most)
 {
-  return most * 7 / 32;
+  return most * 10 / 32;
 }
 
 /// What buckets may have if that saves a level.
 constexpr std::size_t largest_bucket_size_for(std::size_t most)
 {
   return most * 9 / 16;
+}
+
+/// Samples for each of the buckets that a segment is split into, if they fit: more where a block has room for few of them, so
+/// that hardly one in a million is too large.
+__host__ __device__ constexpr int samples_a_bucket(std::uint64_t bucket_size, std::uint64_t most)
+{
+  return bucket_size * 3 <= most ? 16 : 36;
+}
+
+/// Samples of a segment that is split into so many buckets, of which no more than `possible` fit.
+__host__ __device__ constexpr int samples_for(
+  std::uint64_t size, int buckets, std::uint64_t bucket_size, std::uint64_t most, int possible)
+{
+  int const enough = buckets * samples_a_bucket(bucket_size, most);
+  int const fit    = size < static_cast<std::uint64_t>(possible) ? static_cast<int>(size) : possible;
+  return enough < fit ? enough : fit;
+}
+
+/// Buckets, of 2^log2 at most, that a segment is split into.
+__host__ __device__ constexpr int buckets_for(std::uint64_t size, std::uint64_t bucket_size, int log2)
+{
+  std::uint64_t const wanted = size / bucket_size + 1;
+  std::uint64_t const most   = std::uint64_t{1} << log2;
+  return static_cast<int>(wanted < 2 ? 2 : wanted < most ? wanted : most);
 }
 
 /// Tiles that are counted together.
@@ -102,6 +139,21 @@ inline constexpr std::size_t look_blocks_per_sm = 4;
 
 /// Blocks that a small input is spread over.
 inline constexpr std::size_t blocks_for_small_inputs = 256;
+
+/// The blocks that sort n elements, where small ones sort `most_small` and large ones `most_large`.
+constexpr sort_class class_for(std::size_t n, std::size_t most_small, std::size_t most_large)
+{
+  bool const fits_small_block  = n <= most_small;
+  bool const splits_into_small = n > most_large && n >> most_log2 <= most_small * 7 / 16;
+  return fits_small_block || splits_into_small ? sort_class::small : sort_class::large;
+}
+
+/// Elements that neighbouring buckets have that are sorted together: of a small input, few enough for all multiprocessors.
+constexpr std::size_t elements_together(std::size_t n, std::size_t most)
+{
+  std::size_t const even = n / blocks_for_small_inputs;
+  return even < most / 4 ? most / 4 : even < most ? even : most;
+}
 inline constexpr int least_rows                      = 6; // elements a thread
 
 /// Blocks that merge what is left over, a multiprocessor: with more, registers run short.
