@@ -160,8 +160,8 @@ inline constexpr bool has_radix_order_v = radix::has_image_v<Key, Compare>;
 template <class Algorithm, class Key, class Compare>
 inline constexpr bool supports_v = Algorithm::template supports<Key, Compare>;
 
-/// The algorithm that `automatic` runs on the GPU for `Key`s under `Compare`. Where that is merge sort, it is hybrid sort for
-/// inputs that fit one block and for large ones, with the same result.
+/// The algorithm that `automatic` runs on the GPU for `Key`s under `Compare`. Where that is merge sort, large inputs
+/// are sorted by hybrid sort, with the same result.
 template <class Key, class Compare>
 using selected_t = std::conditional_t<has_radix_order_v<Key, Compare>, radix_sort_t, merge_sort_t>;
 

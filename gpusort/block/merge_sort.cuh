@@ -37,14 +37,8 @@ public:
   /// If they `are_sorted`, they are only moved. Called by all threads. Whatever the comparator answers, the output is a
   /// permutation of the input: if it contradicts itself the elements come out as they went in.
   template <class Source>
-  __device__ static void
-  sort(shared_storage& shared,
-       Source& source,
-       Key* keys_out,
-       Value* values_out,
-       int size,
-       bool are_sorted,
-       Compare comp)
+  __device__ static void sort(
+    shared_storage& shared, Source& source, Key* keys_out, Value* values_out, int size, bool are_sorted, Compare comp)
   {
     Key* const keys = reinterpret_cast<Key*>(shared.keys);
     bool is_ordered = false; // by this function
@@ -180,8 +174,7 @@ private:
 
   /// Odd-even transposition: as many rounds as items, each comparing neighbours; stable, and all in registers.
   template <bool Full, int Origins>
-  __device__ static void
-  sort_in_registers(Key (&keys)[Items], std::uint16_t (&origin)[Origins], int own, Compare& comp)
+  __device__ static void sort_in_registers(Key (&keys)[Items], std::uint16_t (&origin)[Origins], int own, Compare& comp)
   {
 #pragma unroll
     for (int round = 0; round < Items; ++round)
@@ -208,15 +201,15 @@ private:
   /// Takes the thread's keys from the stable merge of shared.keys[a, a_end) and [b, b_end). Afterwards a is where the first
   /// run was left. Where fewer than Items are left, what is behind them is taken for the rest, and not used.
   template <int Origins>
-  __device__ static void
-  merge_both(shared_storage& shared,
-             int& a,
-             int a_end,
-             int b,
-             int b_end,
-             Key (&held)[Items],
-             std::uint16_t (&origin)[Origins],
-             Compare& comp)
+  __device__ static void merge_both(
+    shared_storage& shared,
+    int& a,
+    int a_end,
+    int b,
+    int b_end,
+    Key (&held)[Items],
+    std::uint16_t (&origin)[Origins],
+    Compare& comp)
   {
     Key const* const keys = reinterpret_cast<Key const*>(shared.keys);
     std::uint16_t source[Items];

@@ -369,16 +369,15 @@ private:
     Key keys[Items];
     std::uint32_t ranks[Items];
     rank.load(keys_in, keys);
-    std::uint32_t count = 0;
-    std::uint32_t const start =
-      order(
-        shared,
-        rank,
-        [&](int i) { return classify(keys[i]); },
-        [&](std::uint32_t own) { places.publish(own); },
-        keys,
-        ranks,
-        count);
+    std::uint32_t count       = 0;
+    std::uint32_t const start = order(
+      shared,
+      rank,
+      [&](int i) { return classify(keys[i]); },
+      [&](std::uint32_t own) { places.publish(own); },
+      keys,
+      ranks,
+      count);
     Key* const sorted_keys = reinterpret_cast<Key*>(shared.keys);
 
     registers<Value, Items> values;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <gpusort/algorithm.h>
-#include <gpusort/dispatch/selection.h>
 #include <gpusort/dispatch/elements.h>
+#include <gpusort/dispatch/selection.h>
 #include <gpusort/dispatch/stable_host_sort.h>
 #include <gpusort/dispatch/system.h>
 #include <gpusort/hybrid/sequential.h>
@@ -141,14 +141,15 @@ struct device_backend<dispatch::comparison_sort_t>
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return is_for_hybrid<Key, Value>(n) ? hybrid::device::scratch_bytes<Key, Value, Compare>(n)
-                                        : merge::device::scratch_bytes<Key, Value, Compare>(n);
+    return dispatch::is_for_hybrid(n, sizeof(Key))
+           ? hybrid::device::scratch_bytes<Key, Value, Compare>(n)
+           : merge::device::scratch_bytes<Key, Value, Compare>(n);
   }
 
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
-    if (is_for_hybrid<Key, Value>(n))
+    if (dispatch::is_for_hybrid(n, sizeof(Key)))
     {
       hybrid::device::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
     }
@@ -156,13 +157,6 @@ struct device_backend<dispatch::comparison_sort_t>
     {
       merge::device::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
     }
-  }
-
-private:
-  template <class Key, class Value>
-  static bool is_for_hybrid(std::size_t n)
-  {
-    return dispatch::is_for_hybrid(n, hybrid::device::most_in_small_block<Key, Value>, sizeof(Key));
   }
 };
 

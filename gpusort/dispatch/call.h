@@ -3,8 +3,8 @@
 
 #include <gpusort/algorithm.h>
 #include <gpusort/dispatch/backends.h>
-#include <gpusort/dispatch/selection.h>
 #include <gpusort/dispatch/elements.h>
+#include <gpusort/dispatch/selection.h>
 #include <gpusort/dispatch/system.h>
 #include <gpusort/runtime/range.h>
 

@@ -31,7 +31,7 @@ struct sample_sort
   {
     static constexpr std::size_t most       = most_of_v<Key, Value, sort_class::large>;
     static constexpr std::size_t most_small = most_of_v<Key, Value, sort_class::small>;
-    static constexpr bool with_values = value_bytes_v<Value> != 0;
+    static constexpr bool with_values       = value_bytes_v<Value> != 0;
 
     /// What a level has.
     struct level_plan
@@ -93,20 +93,17 @@ struct sample_sort
       // What is left over is listed when nobody asks for the tiles of a first level any more, if there is a second one.
       std::size_t const most_tiles = runtime::blocks_for(n, merge::merge_storage<Key, Value>::tile) + most_large;
       runtime::layout lists;
-      large                = lists.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
-      leftovers            = lists.add(most_large, sizeof(leftover));
-      cuts                 = lists.add(most_tiles, sizeof(std::uint64_t));
-      bool const has_room  = depth.levels > 1 && lists.bytes() <= (levels[0].tiles << depth.log2[0]) * sizeof(std::uint16_t);
+      large     = lists.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
+      leftovers = lists.add(most_large, sizeof(leftover));
+      cuts      = lists.add(most_tiles, sizeof(std::uint64_t));
+      bool const has_room =
+        depth.levels > 1 && lists.bytes() <= (levels[0].tiles << depth.log2[0]) * sizeof(std::uint16_t);
       std::size_t const at = has_room ? levels[0].starts : layout.add(1, lists.bytes());
       large += at;
       leftovers += at;
       cuts += at;
     }
   };
-
-  /// Elements that are sorted in one launch of a small block.
-  template <class Key, class Value>
-  static constexpr std::size_t most_in_small_block = plan<Key, carried_t<Value>>::most_small;
 
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
@@ -123,8 +120,7 @@ struct sample_sort
     auto* const carried_values = reinterpret_cast<carried*>(values);
     if (plan.depth.levels == 0)
     {
-      do_works<Key, carried>(
-        stream, plan, {{keys, nullptr}, {carried_values, nullptr}}, n, nullptr, 1, {}, comp);
+      do_works<Key, carried>(stream, plan, {{keys, nullptr}, {carried_values, nullptr}}, n, nullptr, 1, {}, comp);
       return;
     }
     void* const base = plan.layout.base(scratch);
@@ -204,54 +200,54 @@ private:
 
   /// One level. The last one writes to the second pair of arrays, and each of the others to where the next one does not.
   template <class Key, class Value, class Compare>
-  static void split_with(
-    cudaStream_t stream,
-    buffers<Key, Value> const& at,
-    split_level<Key> const& level,
-    split_level<Key> const& previous,
-    plan<Key, Value> const& plan,
-    work_lists const& lists,
-    Compare comp)
+  static void split_with(cudaStream_t stream,
+                         buffers<Key, Value> const& at,
+                         split_level<Key> const& level,
+                         split_level<Key> const& previous,
+                         plan<Key, Value> const& plan,
+                         work_lists const& lists,
+                         Compare comp)
   {
-    int const to            = (plan.depth.levels - level.number) % 2;
-    int const from          = level.number == 0 ? 0 : 1 - to;
-    auto const& planned     = plan.levels[level.number];
-    constexpr int threads   = tile_shape_of<Key, Value>().threads;
-    runtime::launch(
-      choose_splitters<Key, Compare>,
-      {planned.segments, splitter_choice<Key, Compare>::threads, sizeof(choice_storage<Key, Compare>)},
-      stream,
-      at.keys[from],
-      level,
-      previous,
-      comp);
-    runtime::launch(order_tiles<Form::keeps_order, Key, Value, Compare>,
-                    {planned.tiles, threads, sizeof(order_storage<Key, Value, Compare>)},
+    int const to          = (plan.depth.levels - level.number) % 2;
+    int const from        = level.number == 0 ? 0 : 1 - to;
+    auto const& planned   = plan.levels[level.number];
+    constexpr int threads = tile_shape_of<Key, Value>().threads;
+    runtime::launch(choose_splitters<Key, Compare>,
+                    {planned.segments, splitter_choice<Key, Compare>::threads, sizeof(choice_storage<Key, Compare>)},
                     stream,
                     at.keys[from],
-                    at.keys[to],
-                    at.values[from],
-                    at.values[to],
                     level,
                     previous,
                     comp);
-    runtime::launch(close_level<Key, Value>, {planned.segments, most_buckets, sizeof(close_storage)}, stream, level, lists);
+    runtime::launch(
+      order_tiles<Form::keeps_order, Key, Value, Compare>,
+      {planned.tiles, threads, sizeof(order_storage<Key, Value, Compare>)},
+      stream,
+      at.keys[from],
+      at.keys[to],
+      at.values[from],
+      at.values[to],
+      level,
+      previous,
+      comp);
+    runtime::launch(
+      close_level<Key, Value>, {planned.segments, most_buckets, sizeof(close_storage)}, stream, level, lists);
   }
 
   template <class Key, class Value, class Compare>
-  static void do_works(
-    cudaStream_t stream,
-    plan<Key, Value> const& plan,
-    buffers<Key, Value> const& at,
-    std::size_t n,
-    work const* works,
-    std::size_t most_works,
-    split_level<Key> const& level,
-    Compare comp)
+  static void do_works(cudaStream_t stream,
+                       plan<Key, Value> const& plan,
+                       buffers<Key, Value> const& at,
+                       std::size_t n,
+                       work const* works,
+                       std::size_t most_works,
+                       split_level<Key> const& level,
+                       Compare comp)
   {
-    constexpr sort_class small = sort_shape_of<Key, Value, sort_class::small>() == sort_shape_of<Key, Value>()
-                                 ? sort_class::large
-                                 : sort_class::small;
+    constexpr sort_class small =
+      sort_shape_of<Key, Value, sort_class::small>() == sort_shape_of<Key, Value>()
+        ? sort_class::large
+        : sort_class::small;
     if (plan.blocks == sort_class::small)
     {
       do_works_in<small>(stream, at, n, works, most_works, level, comp);
@@ -263,17 +259,17 @@ private:
   }
 
   template <sort_class Class, class Key, class Value, class Compare>
-  static void do_works_in(
-    cudaStream_t stream,
-    buffers<Key, Value> const& at,
-    std::size_t n,
-    work const* works,
-    std::size_t most_works,
-    split_level<Key> const& level,
-    Compare comp)
+  static void do_works_in(cudaStream_t stream,
+                          buffers<Key, Value> const& at,
+                          std::size_t n,
+                          work const* works,
+                          std::size_t most_works,
+                          split_level<Key> const& level,
+                          Compare comp)
   {
     constexpr block_shape shape = sort_shape_of<Key, Value, Class>();
-    std::size_t const blocks = works == nullptr ? 1 : runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks);
+    std::size_t const blocks =
+      works == nullptr ? 1 : runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks);
     runtime::launch(sort_buckets<Class, Key, Value, Compare>,
                     {std::min(most_works, blocks), shape.threads, sizeof(sort_storage<Key, Value, Compare, Class>)},
                     stream,

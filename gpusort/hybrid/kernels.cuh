@@ -182,13 +182,8 @@ struct buffers
 /// neither can be. Also clears `count` counts.
 /// Grid: any. Block: look_threads.
 template <class Key, class Compare>
-__global__ void __launch_bounds__(look_threads)
-  look_at_input(Key const* keys,
-                std::size_t n,
-                unsigned long long* counts,
-                std::size_t count,
-                counters* all,
-                Compare comp)
+__global__ void __launch_bounds__(look_threads) look_at_input(
+  Key const* keys, std::size_t n, unsigned long long* counts, std::size_t count, counters* all, Compare comp)
 {
   runtime::wait_for_previous_kernel();
   std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * look_threads + threadIdx.x;
@@ -235,10 +230,10 @@ __device__ void
 sample_runs(segment_tiles const& tiles, unsigned number, std::uint64_t size, int count, Key const* keys, Key* samples)
 {
   static_assert(tiles_of_group == 2 * 32);
-  std::uint64_t const stride  = size / static_cast<std::uint64_t>(count);
-  std::uint32_t const lane    = threadIdx.x % 32;
-  std::uint32_t const groups  = tiles.groups();
-  std::uint32_t const all     = tiles.count;
+  std::uint64_t const stride = size / static_cast<std::uint64_t>(count);
+  std::uint32_t const lane   = threadIdx.x % 32;
+  std::uint32_t const groups = tiles.groups();
+  std::uint32_t const all    = tiles.count;
   // A warp takes a group, a lane two tiles.
   for (std::uint32_t group = threadIdx.x / 32; group < groups; group += blockDim.x / 32)
   {
@@ -280,7 +275,7 @@ sample_runs(segment_tiles const& tiles, unsigned number, std::uint64_t size, int
       if (is_here)
       {
         std::uint64_t const number_of_tile = group * tiles_of_group + 2 * holder + (in_second ? 1 : 0);
-        samples[i] = keys[tiles.begin + number_of_tile * static_cast<std::uint64_t>(tiles.tile)
+        samples[i]                         = keys[tiles.begin + number_of_tile * static_cast<std::uint64_t>(tiles.tile)
                           + (in_second ? start_1 + inside - of_first : start_0 + inside)];
       }
     }
@@ -344,7 +339,11 @@ using bucket_partition =
                    tile_shape_of<Key, Value>().items>;
 
 template <class Key, class Value>
-using tile_source = run_source<Key, Value, tile_shape_of<Key, Value>().threads, tile_shape_of<Key, Value>().threads * tile_shape_of<Key, Value>().items>;
+using tile_source =
+  run_source<Key,
+             Value,
+             tile_shape_of<Key, Value>().threads,
+             tile_shape_of<Key, Value>().threads * tile_shape_of<Key, Value>().items>;
 
 template <class Key, class Value, class Compare>
 struct order_storage
@@ -390,7 +389,7 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
   }
   bool const splits        = level.splits(own);
   std::uint64_t const left = own.size() - skip;
-  int const size = left < static_cast<std::uint64_t>(level.tile) ? static_cast<int>(left) : level.tile;
+  int const size           = left < static_cast<std::uint64_t>(level.tile) ? static_cast<int>(left) : level.tile;
   auto const& tree         = level.trees[segment];
   bool const has_repeats   = splits && tree.has_repeats;
   if (splits)
@@ -408,9 +407,9 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
     }
   }
   splitter_search<Key, Compare> const search{shared.tree, splits ? level.log2 : 0, has_repeats, comp};
-  std::uint64_t const begin  = own.begin + skip;
-  Value* const values_to     = with_values ? values_out + begin : nullptr;
-  auto const order           = [&](auto& source) {
+  std::uint64_t const begin = own.begin + skip;
+  Value* const values_to    = with_values ? values_out + begin : nullptr;
+  auto const order          = [&](auto& source) {
     return partition::template order_tile<KeepsOrder>(shared.tile, search, source, size, keys_out + begin, values_to);
   };
   block::bucket_place place{};
@@ -421,7 +420,7 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
   }
   else
   {
-    unsigned const number = segment & ((1u << previous.log2) - 1);
+    unsigned const number     = segment & ((1u << previous.log2) - 1);
     segment_tiles const tiles = previous.tiles_of(segment >> previous.log2);
     tile_source<Key, Value> source(shared.source, tiles, number, number + 1, skip, keys_in, values_in);
     place = order(source);
@@ -443,19 +442,14 @@ __host__ __device__ constexpr block_shape sort_shape_of()
 
 /// Elements that a block sorts.
 template <class Key, class Value, sort_class Class>
-inline constexpr int most_of_v =
-  sort_shape_of<Key, Value, Class>().threads * sort_shape_of<Key, Value, Class>().items;
+inline constexpr int most_of_v = sort_shape_of<Key, Value, Class>().threads * sort_shape_of<Key, Value, Class>().items;
 
 template <class Key, class Value, class Compare, sort_class Class = sort_class::large>
-using bucket_sort = block::merge_sort<Key,
-                                      Value,
-                                      Compare,
-                                      sort_shape_of<Key, Value, Class>().threads,
-                                      sort_shape_of<Key, Value, Class>().items>;
+using bucket_sort = block::
+  merge_sort<Key, Value, Compare, sort_shape_of<Key, Value, Class>().threads, sort_shape_of<Key, Value, Class>().items>;
 
 template <class Key, class Value, sort_class Class>
-using bucket_source =
-  run_source<Key, Value, sort_shape_of<Key, Value, Class>().threads, most_of_v<Key, Value, Class>>;
+using bucket_source = run_source<Key, Value, sort_shape_of<Key, Value, Class>().threads, most_of_v<Key, Value, Class>>;
 
 template <class Key, class Value, class Compare, sort_class Class>
 struct sort_storage
@@ -483,8 +477,7 @@ __device__ void leave_over(large_bucket const& where, std::uint32_t from, leftov
   std::uint64_t const tiles                = (where.size + tile - 1) / tile;
   std::uint32_t const passes               = passes_for(tiles);
   unsigned long long const taken           = atomicAdd(&all.leftovers, (1ull << counters::tiles_bits) | tiles);
-  leftovers[taken >> counters::tiles_bits] = {
-    where, from, taken & ((1ull << counters::tiles_bits) - 1), passes, 0};
+  leftovers[taken >> counters::tiles_bits] = {where, from, taken & ((1ull << counters::tiles_bits) - 1), passes, 0};
   atomicMax(&all.merge_passes, passes);
 }
 
@@ -644,14 +637,14 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
   if (is_head)
   {
     bool const is_sorted = is_done && shared.next[own] == own + 1;
-    lists.works[place] = {0, is_sorted ? 1u : 0u, segment, static_cast<std::uint16_t>(own), shared.next[own]};
+    lists.works[place]   = {0, is_sorted ? 1u : 0u, segment, static_cast<std::uint16_t>(own), shared.next[own]};
   }
   // What is by itself: all threads list it.
   for (unsigned b = first_set(shared.alone, 0, count); b < count; b = first_set(shared.alone, b + 1, count))
   {
-    std::uint64_t const from   = shared.begins[b];
-    std::uint64_t const all    = shared.begins[b + 1] - from;
-    auto const parts           = static_cast<std::uint32_t>((all + most - 1) / most);
+    std::uint64_t const from = shared.begins[b];
+    std::uint64_t const all  = shared.begins[b + 1] - from;
+    auto const parts         = static_cast<std::uint32_t>((all + most - 1) / most);
     if (own == b)
     {
       shared.first_work = atomicAdd(&level.all->works, parts);
@@ -715,11 +708,11 @@ __global__ void __launch_bounds__(
   std::uint32_t const count = works == nullptr ? 1 : level.all->works;
   for (std::uint32_t w = blockIdx.x; w < count; w += gridDim.x)
   {
-    work const own            = works == nullptr ? work{0, 0, 0, 0, 1} : works[w];
-    segment_tiles const tiles = works == nullptr ? segment_tiles{nullptr, nullptr, 0, n, 1, 1, sorter::tile}
-                                                 : level.tiles_of(own.segment);
-    std::uint64_t begin       = own.skip;
-    std::uint64_t size        = n;
+    work const own = works == nullptr ? work{0, 0, 0, 0, 1} : works[w];
+    segment_tiles const tiles =
+      works == nullptr ? segment_tiles{nullptr, nullptr, 0, n, 1, 1, sorter::tile} : level.tiles_of(own.segment);
+    std::uint64_t begin = own.skip;
+    std::uint64_t size  = n;
     if (works != nullptr)
     {
       bucket const* const buckets = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);

@@ -33,9 +33,10 @@ struct segment_tiles
   {
     std::uint16_t const* const row = starts + static_cast<std::size_t>(number) * buckets;
     std::uint64_t const left       = size - static_cast<std::uint64_t>(number) * tile;
-    end = last < static_cast<unsigned>(buckets)             ? row[last]
-        : left < static_cast<std::uint64_t>(tile) ? static_cast<std::uint32_t>(left)
-                                                  : static_cast<std::uint32_t>(tile);
+    end                            = last < static_cast<unsigned>(buckets) ? row[last]
+                                   : left < static_cast<std::uint64_t>(tile)
+                                     ? static_cast<std::uint32_t>(left)
+                                     : static_cast<std::uint32_t>(tile);
     return row[first];
   }
 };
@@ -65,14 +66,13 @@ public:
     block::warp_sums<std::uint32_t, Threads> run_sums;
   };
 
-  __device__ run_source(
-    shared_storage& shared,
-    segment_tiles const& tiles,
-    unsigned first,
-    unsigned last,
-    std::uint64_t skip,
-    Key const* keys,
-    Value const* values)
+  __device__ run_source(shared_storage& shared,
+                        segment_tiles const& tiles,
+                        unsigned first,
+                        unsigned last,
+                        std::uint64_t skip,
+                        Key const* keys,
+                        Value const* values)
       : shared_(shared)
       , tiles_(tiles)
       , first_(first)
@@ -139,8 +139,9 @@ private:
     {
       shared_.of[thread].begun = 0;
     }
-    auto const count           = static_cast<std::int32_t>(end - start);
-    std::int32_t const number  = begin + static_cast<std::int32_t>(block::exclusive_sum<Threads>(shared_.sums, end - start));
+    auto const count = static_cast<std::int32_t>(end - start);
+    std::int32_t const number =
+      begin + static_cast<std::int32_t>(block::exclusive_sum<Threads>(shared_.sums, end - start));
     std::int32_t const visible = number > 0 ? number : 0; // where it begins among the elements of the source
     bool const is_here         = visible < number + count && visible < Most;
     if (is_here)
@@ -193,9 +194,9 @@ private:
       {
         if (first + i * 32 < end && first + i * 32 >= begin)
         {
-          row const own   = rows_of_warp[i];
-          int const run   = own.runs_before + __popc(own.begun << (31 - lane)) - 1;
-          held[i] = tiles[shared_.from[run] + static_cast<std::uint32_t>(first + i * 32)];
+          row const own = rows_of_warp[i];
+          int const run = own.runs_before + __popc(own.begun << (31 - lane)) - 1;
+          held[i]       = tiles[shared_.from[run] + static_cast<std::uint32_t>(first + i * 32)];
         }
       }
       if (end == size)

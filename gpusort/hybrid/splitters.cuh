@@ -78,9 +78,7 @@ struct splitter_search
     constexpr auto node    = static_cast<unsigned>(sizeof(Key));
     Key const* const nodes = tree.keys();
     // Nodes are told apart by where they lie, in bytes, which saves instructions.
-    auto const at = [&](unsigned place) -> Key const& {
-      return *reinterpret_cast<Key const*>(tree.nodes + place);
-    };
+    auto const at = [&](unsigned place) -> Key const& { return *reinterpret_cast<Key const*>(tree.nodes + place); };
 #pragma unroll
     for (int first = 0; first < Items; first += together)
     {
@@ -164,8 +162,8 @@ public:
 
   /// Chooses splitters by `count` samples for `buckets` <= count of a tree for 2^log2 >= buckets, where the rest stays empty.
   /// Called by all threads of a block, a barrier after the sample is there.
-  __device__ static void choose(
-    shared_storage& shared, int count, unsigned buckets, int log2, splitter_tree<Key>& tree, Compare& comp)
+  __device__ static void
+  choose(shared_storage& shared, int count, unsigned buckets, int log2, splitter_tree<Key>& tree, Compare& comp)
   {
     // If the comparator contradicts itself, any keys will do.
     sorter::sort_in_shared(shared, count, comp);

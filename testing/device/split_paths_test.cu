@@ -140,7 +140,23 @@ std::vector<std::size_t> sizes()
   {
     return {with + 1, 5 * alone, sizeof(Key) == 4 ? 160 * alone : 7 * alone};
   }
-  return {2, 33, with - 1, with, with + 1, alone - 1, alone, alone + 1, 3 * alone, 100'003, 130 * alone, 160 * alone};
+  constexpr std::size_t small = hybrid::device::plan<Key, Value>::most_small;
+  return {2,
+          33,
+          small,
+          small + 1,
+          with - 1,
+          with,
+          with + 1,
+          alone - 1,
+          alone,
+          alone + 1,
+          3 * alone,
+          16 * small,
+          16 * small + 1,
+          100'003,
+          130 * alone,
+          160 * alone};
 }
 
 template <class Key, class Value, class Make>
@@ -232,9 +248,17 @@ std::vector<Key> misleading(std::size_t n)
   {
     keys[i] = static_cast<Key>(0x8000'0000u + mixed(i) % 1'000'000);
   }
-  constexpr auto shape        = hybrid::sample_shape_for(sizeof(Key));
-  std::size_t const tile      = static_cast<std::size_t>(shape.threads) * shape.items;
-  std::size_t const samples   = n < tile ? n : tile;
+  constexpr auto shape = hybrid::sample_shape_for(sizeof(Key));
+  using plan           = hybrid::device::plan<Key, gpusort::block::no_values>;
+  plan const whole(n);
+  if (whole.depth.levels == 0)
+  {
+    return keys;
+  }
+  std::uint64_t const wanted = (n >> whole.depth.log2[0]) + 1;
+  int const buckets          = hybrid::buckets_for(n, wanted, whole.depth.log2[0]);
+  auto const samples =
+    static_cast<std::size_t>(hybrid::samples_for(n, buckets, wanted, whole.most_in_block, shape.threads * shape.items));
   std::size_t const stride    = n / samples;
   std::uint64_t const spacing = 0xffff'ffffu / samples;
   for (std::size_t i = 0; i < samples; ++i)

@@ -64,26 +64,27 @@ void check_plan(std::size_t n)
   using plan = device::plan<Key, Value>;
   SCOPED_TRACE(n);
   plan const p(n);
-  if (n <= plan::most)
+  EXPECT_LE(p.most_in_block, plan::most);
+  if (n <= p.most_in_block)
   {
     EXPECT_EQ(p.depth.levels, 0);
     EXPECT_EQ(p.layout.bytes(), 0u);
     return;
   }
-  ASSERT_TRUE(p.depth.levels == 1 || p.depth.levels == 2);
-  EXPECT_LE(p.depth.log2[0], most_log2);
-  EXPECT_LE(p.depth.log2[1], most_log2);
-  EXPECT_GE(p.tiles * static_cast<std::size_t>(p.tile), n);
-  EXPECT_LE(p.chain, block::look_back::max_count);
-  EXPECT_EQ(p.chain % static_cast<std::size_t>(p.tile), 0u);
-  EXPECT_GE(p.parts * p.chain, n);
-  // Even buckets fit a block, as long as two levels give enough of them.
-  if (n <= plan::most << (2 * most_log2 - 1))
+  ASSERT_TRUE(p.depth.levels >= 1 && p.depth.levels <= most_levels);
+  std::size_t segments = 1;
+  for (int number = 0; number < p.depth.levels; ++number)
   {
-    EXPECT_LE(n / p.buckets, plan::most * 3 / 4);
+    EXPECT_GE(p.depth.log2[number], 2);
+    EXPECT_LE(p.depth.log2[number], most_log2);
+    EXPECT_EQ(p.levels[number].segments, segments);
+    // The tiles of every segment begin where no other's are, wherever the segment begins.
+    EXPECT_GE(p.levels[number].tiles, (n - 1) / static_cast<std::size_t>(p.tile) + segments);
+    EXPECT_GE(p.levels[number].groups, (p.levels[number].tiles - 1) / tiles_of_group + segments);
+    segments <<= p.depth.log2[number];
   }
-  EXPECT_GE(p.row, 1 << p.depth.log2[0]);
-  EXPECT_GE(p.row, 1 << p.depth.log2[1]);
+  // Even buckets leave room for what chance adds.
+  EXPECT_LE(n / segments, p.most_in_block * 9 / 16);
 }
 
 TEST(Plan, HasRoomForAllBuckets)
@@ -111,6 +112,23 @@ struct any_order
   }
 };
 
+TEST(Plan, ScratchIsOneAlternateBufferAndThreeInAHundred)
+{
+  for (int log2 = 20; log2 < 32; ++log2)
+  {
+    for (std::size_t const n : {std::size_t{1} << log2, (std::size_t{5} << log2) / 4, (std::size_t{3} << log2) / 2})
+    {
+      SCOPED_TRACE(n);
+      auto const most = [n](std::size_t element) { return n * element * 103 / 100; };
+      EXPECT_LE((device::scratch_bytes<std::uint32_t, block::no_values, any_order>(n)), most(4));
+      EXPECT_LE((device::scratch_bytes<std::uint32_t, std::uint32_t, any_order>(n)), most(8));
+      EXPECT_LE((device::scratch_bytes<std::uint64_t, block::no_values, any_order>(n)), most(8));
+      EXPECT_LE((device::scratch_bytes<std::uint64_t, std::uint64_t, any_order>(n)), most(16));
+      EXPECT_LE((device::scratch_bytes<uint4, block::no_values, any_order>(n)), most(16));
+    }
+  }
+}
+
 template <std::size_t Bytes>
 struct alignas(Bytes < 16 ? Bytes : 16) element
 {
@@ -122,7 +140,8 @@ constexpr bool fits_every_device()
 {
   return sizeof(choice_storage<Key, any_order>) <= runtime::least_shared_bytes
       && sizeof(order_storage<Key, Value, any_order>) <= runtime::least_shared_bytes
-      && sizeof(sort_storage<Key, Value, any_order>) <= runtime::least_shared_bytes
+      && sizeof(sort_storage<Key, Value, any_order, sort_class::small>) <= runtime::least_shared_bytes
+      && sizeof(sort_storage<Key, Value, any_order, sort_class::large>) <= runtime::least_shared_bytes
       && sizeof(leftover_storage<Key, Value, any_order>) <= runtime::least_shared_bytes;
 }
 
