@@ -212,7 +212,7 @@ private:
     int const from        = level.number == 0 ? 0 : 1 - to;
     auto const& planned   = plan.levels[level.number];
     constexpr int threads = tile_shape_of<Key, Value>().threads;
-    runtime::launch(choose_splitters<Key, Compare>,
+    runtime::launch(sample_splitters<Key, Compare>,
                     {planned.segments, splitter_choice<Key, Compare>::threads, sizeof(choice_storage<Key, Compare>)},
                     stream,
                     at.keys[from],

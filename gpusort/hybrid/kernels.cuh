@@ -286,7 +286,7 @@ sample_runs(segment_tiles const& tiles, unsigned number, std::uint64_t size, int
 /// Grid: a block a segment. Block: splitter_choice's threads. Shared: choice_storage.
 template <class Key, class Compare>
 __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
-  choose_splitters(Key const* keys, split_level<Key> level, split_level<Key> previous, Compare comp)
+  sample_splitters(Key const* keys, split_level<Key> level, split_level<Key> previous, Compare comp)
 {
   using choice = splitter_choice<Key, Compare>;
   extern __shared__ uint4 shared_words[];
