@@ -38,6 +38,21 @@ __device__ void write_tile(T const (&held)[Items], int size, T* to)
   }
 }
 
+/// held[i] = from[(first_row + i) x 32 + lane], for those numbers that are less than `size`.
+template <class T, int N>
+__device__ void load_rows(T const* from, T (&held)[N], int size, int first_row)
+{
+  int const first = first_row * 32 + static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+  {
+    if (first + i * 32 < size)
+    {
+      held[i] = from[first + i * 32];
+    }
+  }
+}
+
 /// Where the elements lie that a block-wide sort or partition reads: `load_keys(held, size, first_row)` reads, for every i,
 /// the key with the number (first_row + i) x 32 + lane into held[i], if there are more than that in `size`; load_values does
 /// the same with values. This one has them side by side.
@@ -50,27 +65,12 @@ struct contiguous_source
   template <int N>
   __device__ void load_keys(Key (&held)[N], int size, int first_row) const
   {
-    load(keys, held, size, first_row);
+    load_rows(keys, held, size, first_row);
   }
   template <int N>
   __device__ void load_values(Value (&held)[N], int size, int first_row) const
   {
-    load(values, held, size, first_row);
-  }
-
-private:
-  template <class T, int N>
-  __device__ static void load(T const* from, T (&held)[N], int size, int first_row)
-  {
-    int const first = first_row * 32 + static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-    {
-      if (first + i * 32 < size)
-      {
-        held[i] = from[first + i * 32];
-      }
-    }
+    load_rows(values, held, size, first_row);
   }
 };
 

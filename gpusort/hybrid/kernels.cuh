@@ -408,23 +408,14 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
   }
   splitter_search<Key, Compare> const search{shared.tree, splits ? level.log2 : 0, has_repeats, comp};
   std::uint64_t const begin = own.begin + skip;
-  Value* const values_to    = with_values ? values_out + begin : nullptr;
-  auto const order          = [&](auto& source) {
-    return partition::template order_tile<KeepsOrder>(shared.tile, search, source, size, keys_out + begin, values_to);
-  };
-  block::bucket_place place{};
-  if (level.number == 0)
-  {
-    block::contiguous_source<Key, Value> source{keys_in + begin, with_values ? values_in + begin : nullptr};
-    place = order(source);
-  }
-  else
-  {
-    unsigned const number     = segment & ((1u << previous.log2) - 1);
-    segment_tiles const tiles = previous.tiles_of(segment >> previous.log2);
-    tile_source<Key, Value> source(shared.source, tiles, number, number + 1, skip, keys_in, values_in);
-    place = order(source);
-  }
+  // The input of a first level lies side by side, that of another in runs.
+  bool const is_first       = level.number == 0;
+  unsigned const number     = is_first ? 0 : segment & ((1u << previous.log2) - 1);
+  segment_tiles const tiles = is_first ? segment_tiles{nullptr, nullptr, begin, own.size(), 1, 1, level.tile}
+                                       : previous.tiles_of(segment >> previous.log2);
+  tile_source<Key, Value> source(shared.source, tiles, number, number + 1, is_first ? 0 : skip, keys_in, values_in);
+  block::bucket_place const place = partition::template order_tile<KeepsOrder>(
+    shared.tile, search, source, size, keys_out + begin, with_values ? values_out + begin : nullptr);
   if (threadIdx.x < 1u << level.log2)
   {
     std::size_t const group = level.first_group(segment, own.begin) + tile / tiles_of_group;

@@ -15,7 +15,7 @@ namespace gpusort::hybrid
 /// The tiles of a segment, in order. What is pointed to belongs to the segment's first tile, or group of tiles.
 struct segment_tiles
 {
-  std::uint16_t const* starts; // tiles x buckets: where each begins in the tile; null: all elements are one run
+  std::uint16_t const* starts; // tiles x buckets: where each begins in the tile; null: all elements lie side by side
   unsigned long long const* before; // groups x buckets: elements of each in the groups before
   std::uint64_t begin; // of the segment
   std::uint64_t size;
@@ -80,7 +80,7 @@ public:
       , keys_(keys)
       , values_(values)
   {
-    if (skip > 0 && tiles.starts != nullptr)
+    if (skip > 0)
     {
       // The last group that does not begin behind it.
       std::uint32_t const groups = tiles.groups();
@@ -126,14 +126,7 @@ private:
     std::uint32_t start = 0, end = 0;
     if (own < tiles_.count)
     {
-      if (tiles_.starts == nullptr)
-      {
-        end = static_cast<std::uint32_t>(tiles_.size);
-      }
-      else
-      {
-        start = tiles_.run(own, first_, last_, end);
-      }
+      start = tiles_.run(own, first_, last_, end);
     }
     if (thread < rows)
     {
@@ -173,7 +166,12 @@ private:
   template <class T, int N>
   __device__ void load(T const* from, T (&held)[N], int size, int first_row)
   {
-    auto const lane    = static_cast<int>(threadIdx.x) % 32;
+    auto const lane = static_cast<int>(threadIdx.x) % 32;
+    if (tiles_.starts == nullptr)
+    {
+      block::load_rows(from + tiles_.begin, held, size, first_row);
+      return;
+    }
     std::uint32_t tile = first_tile_;
     std::int32_t begin = offset_;
     for (;;)
