@@ -1,4 +1,4 @@
-// Hybrid sort on the GPU: split into buckets by sampled splitters, once or twice, then sort each bucket in a block.
+// Hybrid sort on the GPU: split into buckets by sampled splitters, up to four times, then sort each bucket in a block.
 // Source: Sintorn and Assarsson, sections IV and V; a stable sample sort, so that any comparator will do.
 #pragma once
 

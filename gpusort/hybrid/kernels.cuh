@@ -92,7 +92,7 @@ struct counters
   alignas(128) unsigned long long merge_tickets;
   alignas(128) unsigned long long merge_steps_done; // on a line of its own, because blocks wait for it
 
-  static constexpr int tiles_bits = 44;
+  static constexpr int tiles_bits = 36;
 };
 
 /// A level of the split, in device memory. The first has one segment, all of the input; those of a later one are the buckets
@@ -354,8 +354,8 @@ struct order_storage
 };
 
 /// Writes every tile of a level in the order of its buckets, and notes where they begin in it, and how many elements each
-/// group of tiles has of each bucket. The elements of a tile lie in runs where the level before has left them. A comparator is
-/// asked here, once for each element, and not again when elements are looked for: whatever it says, all are found.
+/// group of tiles has of each bucket. The elements of a tile lie in runs where the level before has left them. Each
+/// element is classified here once, and no comparator is asked when elements are looked for: whatever it says, all are found.
 /// Grid: a block a tile. Block: bucket_partition's threads. Shared: order_storage.
 template <bool KeepsOrder, class Key, class Value, class Compare>
 __global__ void

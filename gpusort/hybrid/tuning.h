@@ -109,7 +109,7 @@ constexpr std::size_t largest_bucket_size_for(std::size_t most)
 }
 
 /// Samples for each of the buckets that a segment is split into, if they fit: more where a block has room for few of them, so
-/// that hardly one in a million is too large.
+/// that, of one level of narrow keys, hardly one in a million is too large.
 __host__ __device__ constexpr int samples_a_bucket(std::uint64_t bucket_size, std::uint64_t most)
 {
   return bucket_size * 3 <= most ? 16 : 36;
@@ -129,7 +129,7 @@ __host__ __device__ constexpr int buckets_for(std::uint64_t size, std::uint64_t 
 {
   std::uint64_t const wanted = size / bucket_size + 1;
   std::uint64_t const most   = std::uint64_t{1} << log2;
-  return static_cast<int>(wanted < 2 ? 2 : wanted < most ? wanted : most);
+  return static_cast<int>(wanted < 3 ? 3 : wanted < most ? wanted : most); // of two, none can be of equals
 }
 
 /// Tiles that are counted together.

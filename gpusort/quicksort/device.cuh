@@ -1,4 +1,4 @@
-// Quicksort on the GPU. First phase: all blocks partition all of the input around many pivots at once, in one level or two.
+// Quicksort on the GPU. First phase: all blocks partition all of the input around many pivots at once, in up to four levels.
 // Second phase: a block sorts a segment that fits it, and partitions one that is larger. What goes too deep is merged.
 // Source: Cederman and Tsigas, section 3; no step returns to the host, as Ioffe's form of it with kernels that launch kernels.
 #pragma once
