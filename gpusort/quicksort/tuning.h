@@ -1,6 +1,8 @@
 // Numbers of the quicksort on the GPU.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstddef>
 #include <cstdint>
 
