@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gpusort/block/prefix_sum.cuh>
+#include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/hybrid/tuning.h>
 
