@@ -86,7 +86,7 @@ sort_shape_for(std::size_t key_bytes, std::size_t value_bytes, sort_class c = so
 }
 
 /// The block that sorts a sample: so many keys that a bucket of 256 is seldom half as large again as it should be, or, from 32
-/// bytes on, as many as shared memory holds, with which one in ten is. It has the GPU to itself in a first level: many threads.
+/// bytes on, as many as shared memory holds, with which one in six is. It has the GPU to itself in a first level: many threads.
 __host__ __device__ constexpr block_shape sample_shape_for(std::size_t key_bytes)
 {
   return key_bytes <= 4  ? block_shape{1024, 9, 1}
@@ -157,7 +157,9 @@ constexpr std::size_t elements_together(std::size_t n, std::size_t most)
   std::size_t const even = n / blocks_for_small_inputs;
   return even < most / 4 ? most / 4 : even < most ? even : most;
 }
-inline constexpr int least_rows = 6; // elements a thread
+
+/// Elements that a thread takes at least, in a split of a small input.
+inline constexpr int least_rows = 6;
 
 /// Blocks that merge what is left over, a multiprocessor: with more, registers run short.
 inline constexpr int leftover_blocks = 2;
