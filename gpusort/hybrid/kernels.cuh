@@ -293,8 +293,12 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
   auto& shared = *reinterpret_cast<choice_storage<Key, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
+  if (level.all->seen != seen::both)
+  {
+    return; // and no segments are listed
+  }
   bucket const own = level.segment(blockIdx.x);
-  if (level.all->seen != seen::both || !level.splits(own))
+  if (!level.splits(own))
   {
     return;
   }
