@@ -16,21 +16,17 @@ _CCCL_EXEC_CHECK_DISABLE
 template <class Size, class A, class B, class Compare>
 __host__ __device__ Size merge_path(Size diagonal, A a, Size a_size, B b, Size b_size, Compare& comp)
 {
-  Size low  = diagonal > b_size ? diagonal - b_size : 0;
-  Size high = diagonal < a_size ? diagonal : a_size;
-  while (low < high)
+  Size taken = diagonal > b_size ? diagonal - b_size : 0;
+  Size open  = (diagonal < a_size ? diagonal : a_size) - taken; // how many more there may be
+  // What is compared next does not depend on a branch, and how often not on the elements.
+  while (open > 0)
   {
-    Size const middle = low + (high - low) / 2;
-    if (comp(b[diagonal - 1 - middle], a[middle]))
-    {
-      high = middle;
-    }
-    else
-    {
-      low = middle + 1;
-    }
+    Size const half = open - open / 2;
+    Size const more = taken + half;
+    taken           = comp(b[diagonal - more], a[more - 1]) ? taken : more;
+    open -= half;
   }
-  return low;
+  return taken;
 }
 
 /// comp(a, b) of copies: an order that reads members through pointers, which it has at run time only, then addresses these
