@@ -12,6 +12,89 @@
 namespace gpusort::block
 {
 
+/// Two sorted runs of a tile that are merged: to where the first one begins.
+struct run_pair
+{
+  int a_begin;
+  int a_size;
+  int b_begin;
+  int b_size;
+};
+
+/// The runs that the merge sort of a tile begins with: what each thread has in its registers, sorted by itself.
+template <int Items>
+struct runs_of_threads
+{
+  static constexpr bool are_sorted = false; // yet
+
+  int size; // of the tile
+
+  /// Places that threads read.
+  __device__ int extent() const
+  {
+    return size;
+  }
+  /// Whether there is anything to merge in a round. After each, there are half as many runs.
+  __device__ bool are_left(int round) const
+  {
+    return Items << round < size;
+  }
+  /// The pair that a thread merges a part of.
+  __device__ run_pair pair(int thread, int round) const
+  {
+    int const run    = Items << round;
+    int const begin  = (thread >> (round + 1)) * 2 * run;
+    int const middle = begin + run < size ? begin + run : size;
+    int const end    = begin + 2 * run < size ? begin + 2 * run : size;
+    return {begin, middle - begin, middle, end - middle};
+  }
+};
+
+/// 2^log2 runs of any sizes, sorted already. Each begins where a thread's places do, with a gap behind it if need be, so that
+/// no thread has to do with two of them. All arrays are in shared memory.
+template <int Items>
+struct listed_runs
+{
+  static constexpr bool are_sorted = true;
+
+  int const* threads_before; // how many threads have the runs before one; one more for all
+  int const* sizes_before; // and how many elements
+  std::uint8_t const* run_of_thread;
+  int log2;
+  int rounds; // log2, or 0 if no more than one run has elements
+
+  __device__ int extent() const
+  {
+    return threads_before[1 << log2] * Items;
+  }
+  __device__ bool are_left(int round) const
+  {
+    return round < rounds;
+  }
+  __device__ run_pair pair(int thread, int round) const
+  {
+    int const first  = run_of_thread[thread] >> (round + 1) << (round + 1);
+    int const middle = first + (1 << round);
+    int const end    = middle + (1 << round);
+    return {threads_before[first] * Items,
+            sizes_before[middle] - sizes_before[first],
+            threads_before[middle] * Items,
+            sizes_before[end] - sizes_before[middle]};
+  }
+};
+
+/// For whom need not look at keys before they are moved away.
+struct look_at_nothing
+{
+  template <class KeyAt>
+  __device__ void operator()(KeyAt) const
+  {}
+};
+
+/// Keys of more bytes stay where they are in shared memory, and numbers are sorted in their place. Measured on an H200 with
+/// CUDA 13.0: see docs/performance.md.
+inline constexpr std::size_t widest_moved_key = 16;
+
 /// A tile of `Threads` x `Items` elements, which 16 bits can number.
 template <class Key, class Value, class Compare, int Threads, int Items>
 class merge_sort
@@ -22,6 +105,12 @@ public:
 
   static_assert(tile <= 65536 && Threads % 32 == 0);
 
+private:
+  static constexpr bool by_number    = sizeof(Key) > widest_moved_key;
+  static constexpr bool needs_origin = with_values && !by_number; // beside the keys
+  using item                         = std::conditional_t<by_number, std::uint16_t, Key>; // what is sorted
+
+public:
   struct shared_storage
   {
     union
@@ -29,76 +118,116 @@ public:
       alignas(16) char keys[sizeof(Key) * (tile + 1)]; // a merge may look one place too far
       alignas(16) char values[sizeof(Value) * (with_values ? tile : 1)];
     };
-    std::uint16_t origin[with_values ? tile : 1]; // where in the tile the key at a place came from
+    // Where in the tile the key at a place came from.
+    std::uint16_t origin[with_values || by_number ? tile + 1 : 1];
     int a_of_warp[Threads / 32 + 1]; // where the first thread of each warp began in its first run
   };
 
+  /// The key at a place of what sort_in_shared has sorted.
+  __device__ static Key const& key_at(shared_storage const& shared, int place, bool is_sorted = true)
+  {
+    return reinterpret_cast<Key const*>(shared.keys)[by_number && is_sorted ? shared.origin[place] : place];
+  }
+
   /// Sorts `size` <= tile elements of a source, as in tile.cuh, into the outputs, where the source may read from.
   /// If they `are_sorted`, they are only moved. Called by all threads. Whatever the comparator answers, the output is a
-  /// permutation of the input: if it contradicts itself the elements come out as they went in.
-  template <class Source>
-  __device__ static void sort(
-    shared_storage& shared, Source& source, Key* keys_out, Value* values_out, int size, bool are_sorted, Compare comp)
+  /// permutation of the input: if it contradicts itself the elements come out as they went in. `look` is called by all
+  /// threads with what tells the keys by their new places.
+  template <class Source, class Look = look_at_nothing>
+  __device__ static void
+  sort(shared_storage& shared,
+       Source& source,
+       Key* keys_out,
+       Value* values_out,
+       int size,
+       bool are_sorted,
+       Compare comp,
+       Look look = {})
   {
-    Key* const keys = reinterpret_cast<Key*>(shared.keys);
     bool is_ordered = false; // by this function
     for (bool again = true; again;)
     {
-      load<Key>(size, [&](auto& held) { source.load_keys(held, size, first_row()); }, keys);
-      __syncthreads();
-      is_ordered = !are_sorted && sort_in_shared(shared, size, comp);
+      load_keys(shared, source, size);
+      is_ordered = !are_sorted && sort_in_shared(shared, runs_of_threads<Items>{size}, comp);
       again      = !is_ordered && !are_sorted;
       are_sorted = true; // or as good as can be
     }
-    move_tile<Threads, Items>(size, [&](int place) { return keys[place]; }, keys_out);
-    if constexpr (with_values)
-    {
-      Value* const values = reinterpret_cast<Value*>(shared.values);
-      __syncthreads();
-      load<Value>(size, [&](auto& held) { source.load_values(held, size, first_row()); }, values);
-      __syncthreads();
-      move_tile<Threads, Items>(
-        size, [&](int place) { return values[is_ordered ? shared.origin[place] : place]; }, values_out);
-    }
+    look([&](int place) -> Key const& { return key_at(shared, place, is_ordered); });
+    move_out(shared, source, keys_out, values_out, size, size, is_ordered);
   }
 
-  /// Sorts the first `size` of shared.keys, with shared.origin to match; all threads may read both afterwards. A barrier has
-  /// to come before. False, for all threads, if the comparator contradicted itself: shared.keys then holds some of the keys.
-  __device__ static bool sort_in_shared(shared_storage& shared, int size, Compare& comp)
+  /// Merges the `size` elements of sorted runs into the outputs: those that the source has where the runs say. Called by all
+  /// threads, as `look` is. If the comparator contradicts itself, nothing is written, and the answer is false for all threads.
+  template <class Source, class Look>
+  __device__ static bool
+  merge(shared_storage& shared,
+        Source& source,
+        listed_runs<Items> const& runs,
+        Key* keys_out,
+        Value* values_out,
+        int size,
+        Compare comp,
+        Look look)
   {
-    Key* const keys  = reinterpret_cast<Key*>(shared.keys);
+    load_keys(shared, source, runs.extent());
+    bool const is_ordered = sort_in_shared(shared, runs, comp);
+    if (is_ordered)
+    {
+      look([&](int place) -> Key const& { return key_at(shared, place); });
+      move_out(shared, source, keys_out, values_out, size, runs.extent(), true);
+    }
+    return is_ordered;
+  }
+
+  /// Sorts what shared.keys has of runs; all threads may ask for key_at and shared.origin afterwards. A barrier has to come
+  /// before. False, for all threads, if the comparator contradicted itself: those are then some of the keys.
+  template <class Runs>
+  __device__ static bool sort_in_shared(shared_storage& shared, Runs const& runs, Compare& comp)
+  {
+    item* const items = items_of(shared);
+    order before{reinterpret_cast<Key const*>(shared.keys), comp};
     int const thread = static_cast<int>(threadIdx.x);
     int const lane   = thread % 32;
     int const warp   = thread / 32;
     int const begin  = thread * Items; // of this thread's places
-    int const own    = size - begin; // elements from there on
+    int const own    = runs.extent() - begin; // places from there on
 
-    Key held[Items];
-    std::uint16_t origin[with_values ? Items : 1];
+    item held[Items];
+    std::uint16_t origin[needs_origin ? Items : 1];
     if (own > 0)
     {
 #pragma unroll
       for (int i = 0; i < Items; ++i)
       {
-        held[i] = keys[begin + i];
-        if constexpr (with_values)
+        if constexpr (by_number)
+        {
+          held[i] = static_cast<std::uint16_t>(begin + i);
+        }
+        else
+        {
+          held[i] = items[begin + i];
+        }
+        if constexpr (needs_origin)
         {
           origin[i] = static_cast<std::uint16_t>(begin + i);
         }
       }
-      // The last thread with elements may have fewer than others: it alone asks which of its places hold one.
-      if (own >= Items)
+      if constexpr (!Runs::are_sorted)
       {
-        sort_in_registers<true>(held, origin, Items, comp);
-      }
-      else
-      {
-        sort_in_registers<false>(held, origin, own, comp);
+        // The last thread with elements may have fewer than others: it alone asks which of its places hold one.
+        if (own >= Items)
+        {
+          sort_in_registers<true>(held, origin, Items, before);
+        }
+        else
+        {
+          sort_in_registers<false>(held, origin, own, before);
+        }
       }
     }
     bool consistent = true;
     int ended_at    = -1; // in the first run: where the next warp's first thread has to have begun
-    for (int group = 1; group * Items < size; group *= 2) // threads of a run
+    for (int round = 0; runs.are_left(round); ++round)
     {
       __syncthreads();
       consistent = consistent && (ended_at < 0 || ended_at == shared.a_of_warp[warp + 1]);
@@ -108,18 +237,28 @@ public:
         store(shared, held, origin, begin);
       }
       __syncthreads();
-      if (warp * 32 * Items < size) // all lanes of a warp
+      if (begin - lane * Items < runs.extent()) // all lanes of a warp
       {
-        int const run      = group * Items;
-        int const pair     = (thread & ~(2 * group - 1)) * Items;
-        int const a_end    = pair + run < size ? pair + run : size;
-        int const b_end    = pair + 2 * run < size ? pair + 2 * run : size;
-        int const diagonal = own > 0 ? begin - pair : 0;
-        int a = own > 0 ? pair + merge_path(diagonal, keys + pair, a_end - pair, keys + a_end, b_end - a_end, comp) : 0;
-        int const began = a;
-        if (own > 0)
+        run_pair const pair = own > 0 ? runs.pair(thread, round) : run_pair{};
+        int const diagonal  = begin - pair.a_begin; // of the pair's merge
+        int const left      = own > 0 ? pair.a_size + pair.b_size - diagonal : 0;
+        int a               = 0;
+        if (left > 0)
         {
-          merge_both(shared, a, a_end, a_end + diagonal - (a - pair), b_end, held, origin, comp);
+          a = pair.a_begin
+            + merge_path(diagonal, items + pair.a_begin, pair.a_size, items + pair.b_begin, pair.b_size, before);
+        }
+        int const began = a;
+        if (left > 0)
+        {
+          merge_both(shared,
+                     a,
+                     pair.a_begin + pair.a_size,
+                     pair.b_begin + diagonal - (a - pair.a_begin),
+                     pair.b_begin + pair.b_size,
+                     held,
+                     origin,
+                     before);
         }
         if (lane == 0)
         {
@@ -127,7 +266,7 @@ public:
         }
         // Where this thread ended the next one began, unless the comparator contradicts itself.
         int const next = __shfl_down_sync(all_lanes, began, 1);
-        if (begin + Items < b_end)
+        if (left > Items)
         {
           if (lane == 31)
           {
@@ -150,10 +289,66 @@ public:
   }
 
 private:
+  /// The order of what is sorted.
+  struct order
+  {
+    Key const* keys; // that numbers stand for
+    Compare& comp;
+
+    __device__ bool operator()(item const& a, item const& b) const
+    {
+      if constexpr (by_number)
+      {
+        return static_cast<bool>(comp(keys[a], keys[b]));
+      }
+      else
+      {
+        return static_cast<bool>(comp(a, b));
+      }
+    }
+  };
+
+  __device__ static item* items_of(shared_storage& shared)
+  {
+    if constexpr (by_number)
+    {
+      return shared.origin;
+    }
+    else
+    {
+      return reinterpret_cast<Key*>(shared.keys);
+    }
+  }
+
   /// The first row of a warp's elements, when the block reads them.
   __device__ static int first_row()
   {
     return static_cast<int>(threadIdx.x) / 32 * Items;
+  }
+
+  template <class Source>
+  __device__ static void load_keys(shared_storage& shared, Source& source, int extent)
+  {
+    load<Key>(
+      extent, [&](auto& held) { source.load_keys(held, extent, first_row()); }, reinterpret_cast<Key*>(shared.keys));
+    __syncthreads();
+  }
+
+  /// Moves keys, and values to match, which the source has in `extent` places.
+  template <class Source>
+  __device__ static void move_out(
+    shared_storage& shared, Source& source, Key* keys_out, Value* values_out, int size, int extent, bool by_origin)
+  {
+    move_tile<Threads, Items>(size, [&](int place) { return key_at(shared, place, by_origin); }, keys_out);
+    if constexpr (with_values)
+    {
+      Value* const values = reinterpret_cast<Value*>(shared.values);
+      __syncthreads();
+      load<Value>(extent, [&](auto& held) { source.load_values(held, extent, first_row()); }, values);
+      __syncthreads();
+      move_tile<Threads, Items>(
+        size, [&](int place) { return values[by_origin ? shared.origin[place] : place]; }, values_out);
+    }
   }
 
   template <class T, class Read>
@@ -174,7 +369,8 @@ private:
 
   /// Odd-even transposition: as many rounds as items, each comparing neighbours; stable, and all in registers.
   template <bool Full, int Origins>
-  __device__ static void sort_in_registers(Key (&keys)[Items], std::uint16_t (&origin)[Origins], int own, Compare& comp)
+  __device__ static void
+  sort_in_registers(item (&items)[Items], std::uint16_t (&origin)[Origins], int own, order& before)
   {
 #pragma unroll
     for (int round = 0; round < Items; ++round)
@@ -182,12 +378,12 @@ private:
 #pragma unroll
       for (int i = round % 2; i + 1 < Items; i += 2)
       {
-        if ((Full || i + 1 < own) && precedes(keys[i + 1], keys[i], comp))
+        if ((Full || i + 1 < own) && precedes(items[i + 1], items[i], before))
         {
-          Key const key = keys[i];
-          keys[i]       = keys[i + 1];
-          keys[i + 1]   = key;
-          if constexpr (with_values)
+          item const held = items[i];
+          items[i]        = items[i + 1];
+          items[i + 1]    = held;
+          if constexpr (needs_origin)
           {
             std::uint16_t const o = origin[i];
             origin[i]             = origin[i + 1];
@@ -198,7 +394,7 @@ private:
     }
   }
 
-  /// Takes the thread's keys from the stable merge of shared.keys[a, a_end) and [b, b_end). Afterwards a is where the first
+  /// Takes the thread's items from the stable merge of places [a, a_end) and [b, b_end). Afterwards a is where the first
   /// run was left. Where fewer than Items are left, what is behind them is taken for the rest, and not used.
   template <int Origins>
   __device__ static void merge_both(
@@ -207,14 +403,13 @@ private:
     int a_end,
     int b,
     int b_end,
-    Key (&held)[Items],
+    item (&held)[Items],
     std::uint16_t (&origin)[Origins],
-    Compare& comp)
+    order& before)
   {
-    Key const* const keys = reinterpret_cast<Key const*>(shared.keys);
     std::uint16_t source[Items];
-    serial_merge<true>(keys, a, a_end, b, b_end, Items, held, source, comp);
-    if constexpr (with_values)
+    serial_merge<true>(items_of(shared), a, a_end, b, b_end, Items, held, source, before);
+    if constexpr (needs_origin)
     {
 #pragma unroll
       for (int i = 0; i < Items; ++i)
@@ -226,13 +421,13 @@ private:
 
   template <int Origins>
   __device__ static void
-  store(shared_storage& shared, Key const (&keys)[Items], std::uint16_t const (&origin)[Origins], int begin)
+  store(shared_storage& shared, item const (&items)[Items], std::uint16_t const (&origin)[Origins], int begin)
   {
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      reinterpret_cast<Key*>(shared.keys)[begin + i] = keys[i];
-      if constexpr (with_values)
+      items_of(shared)[begin + i] = items[i];
+      if constexpr (needs_origin)
       {
         shared.origin[begin + i] = origin[i];
       }

@@ -17,16 +17,16 @@ struct comparison_sort_t : algorithm<comparison_sort_t>
   static constexpr bool supports = true;
 };
 
-/// Whether hybrid sort is the faster one for n keys of so many bytes: from a size on, a split pays for its launches.
-/// Measured on an H200 with CUDA 13.0, uniform keys, us by merge sort and by hybrid sort:
-///   4-byte keys: 2^18 70 and 75, 2^20 110 and 103, 2^22 235 and 220; with 4-byte values: 2^18 82 and 79, 2^20 158 and 127;
-///   8-byte keys: 2^18 84 and 92, 2^20 144 and 130, 2^22 446 and 272; with 8-byte values: 2^18 95 and 104, 2^20 190 and 150;
-///   16 bytes: 2^16 70 and 70, 2^18 126 and 97; 64 bytes: 2^10 45 and 46, 2^12 72 and 59, 2^16 158 and 118.
-constexpr bool is_for_hybrid(std::size_t n, std::size_t key_bytes)
+/// Whether hybrid sort is the faster one for n elements of so many bytes, keys and values counted: from a size on, a split pays
+/// for its launches. Measured on an H200 with CUDA 13.0, uniform keys, us by merge sort and by hybrid sort:
+///   4-byte keys: 2^18 36 and 68, 2^20 68 and 102, 2^21 144 and 129; with 4-byte values: 2^20 117 and 122, 2^21 232 and 162;
+///   8-byte keys: 2^18 48 and 72, 2^20 104 and 127, 2^21 200 and 178; with 8-byte values: 2^19 75 and 110, 2^20 168 and 142;
+///   16 bytes: 2^18 62 and 99, 2^19 115 and 122, 2^20 216 and 153; 64 bytes: 2^15 57 and 68, 2^16 91 and 83.
+constexpr bool is_for_hybrid(std::size_t n, std::size_t element_bytes)
 {
-  std::size_t const of_words = (std::size_t{1} << 22) / key_bytes;
-  std::size_t const of_wide  = (std::size_t{1} << 24) / (key_bytes * key_bytes);
-  return n >= (key_bytes <= 8 ? of_words : of_wide);
+  constexpr std::size_t most       = std::size_t{1} << 20;
+  constexpr std::size_t most_bytes = std::size_t{1} << 23;
+  return n > most || n > most_bytes / element_bytes;
 }
 
 /// The algorithm that runs on the GPU for a tag: `automatic` chooses, every other tag is itself.

@@ -166,8 +166,8 @@ public:
   choose(shared_storage& shared, int count, unsigned buckets, int log2, splitter_tree<Key>& tree, Compare& comp)
   {
     // If the comparator contradicts itself, any keys will do.
-    sorter::sort_in_shared(shared, count, comp);
-    Key const* const sorted = samples(shared);
+    sorter::sort_in_shared(shared, block::runs_of_threads<shape.items>{count}, comp);
+    auto const sorted = [&](unsigned place) -> Key const& { return sorter::key_at(shared, static_cast<int>(place)); };
     // The last one stands for all that are missing.
     auto const sample_of = [&](unsigned splitter) {
       unsigned const number = splitter < buckets - 2 ? splitter : buckets - 2;
@@ -177,13 +177,13 @@ public:
     unsigned const nodes  = 1u << log2;
     if (number > 0 && number < nodes)
     {
-      tree.keys()[number] = sorted[sample_of(splitter_at(number, log2))];
+      tree.keys()[number] = sorted(sample_of(splitter_at(number, log2)));
     }
     bool repeats = false;
     if (number + 2 < buckets)
     {
       unsigned const own = sample_of(number), next = sample_of(number + 1);
-      repeats = own == next || !block::precedes(sorted[own], sorted[next], comp);
+      repeats = own == next || !block::precedes(sorted(own), sorted(next), comp);
     }
     std::uint32_t const word = __ballot_sync(block::all_lanes, repeats);
     if (number < most_buckets && number % 32 == 0)

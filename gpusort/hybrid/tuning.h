@@ -82,7 +82,7 @@ sort_shape_for(std::size_t key_bytes, std::size_t value_bytes, sort_class c = so
   {
     return {256, 5, 2};
   }
-  return {256, 3, 2};
+  return {320, 3, 2};
 }
 
 /// The block that sorts a sample: so many keys that a bucket of 256 is seldom half as large again as it should be, or, from 32

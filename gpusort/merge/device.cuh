@@ -1,20 +1,180 @@
-// Merge sort on the GPU: sort tiles inside blocks, then merge runs pairwise until one is left.
+// Merge sort on the GPU: sort tiles inside blocks, then merge runs until one is left: many at once where the input is not too
+// large for that, in pairs otherwise.
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 
 #include <gpusort/merge/kernels.cuh>
+#include <gpusort/merge/many_ways.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/layout.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace gpusort::merge
 {
 
-/// The `device_backend` of merge_sort. Stable; any comparator.
-struct device
+/// Launches `recover` after the last of `passes` passes, whose arrays are `keys` and `values`.
+template <class Key, class Value>
+void recover_after(cudaStream_t stream,
+                   Key* const (&keys)[2],
+                   Value* const (&values)[2],
+                   std::size_t n,
+                   pass_check const* checks,
+                   int passes)
+{
+  std::size_t const blocks = runtime::blocks_for(n, recover_items);
+  runtime::launch(
+    recover<Key, Value>,
+    {blocks < most_recover_blocks ? blocks : most_recover_blocks, recover_threads},
+    stream,
+    keys[0],
+    keys[1],
+    values[0],
+    values[1],
+    n,
+    checks,
+    passes);
+}
+
+/// Merge sort of inputs that are not too large: many runs at once. Stable; any comparator.
+struct many_ways
+{
+  template <class Key, class Value, input_class Class>
+  static constexpr many_way_shape shape_v = many_way_traits<Key, Value, Class>::shape;
+
+  template <class Key, class Value>
+  struct plan
+  {
+    input_class blocks;
+    many_way_plan steps;
+    std::size_t keys = 0, values = 0, checks = 0;
+    std::size_t samples[2] = {}; // passes take turns
+    runtime::layout layout;
+
+    explicit plan(std::size_t n)
+        : blocks(class_for(n, shape_v<Key, Value, input_class::small>))
+        , steps(many_way_plan_for(n,
+                                  blocks == input_class::small ? shape_v<Key, Value, input_class::small>
+                                                               : shape_v<Key, Value, input_class::medium>))
+    {
+      if (!steps.is_possible || steps.passes == 0)
+      {
+        return;
+      }
+      keys   = layout.add(n, sizeof(Key), alignof(Key));
+      values = std::is_empty_v<Value> ? 0 : layout.add(n, sizeof(Value), alignof(Value));
+      checks = layout.add(static_cast<std::size_t>(steps.passes), sizeof(pass_check));
+      for (int parity = 0; parity < 2; ++parity)
+      {
+        samples[parity] = layout.add(samples_of(steps, n, parity), sizeof(Key), alignof(Key));
+      }
+    }
+  };
+
+  /// Whether n elements are few enough.
+  template <class Key, class Value>
+  static bool can_sort(std::size_t n)
+  {
+    return n <= most_for_many_ways && plan<Key, Value>(n).steps.is_possible;
+  }
+
+  template <class Key, class Value, class Compare>
+  static std::size_t scratch_bytes(std::size_t n)
+  {
+    return plan<Key, Value>(n).layout.bytes();
+  }
+
+  template <class Key, class Value, class Compare>
+  static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
+  {
+    constexpr bool are_alike     = shape_v<Key, Value, input_class::small> == shape_v<Key, Value, input_class::medium>;
+    constexpr input_class medium = are_alike ? input_class::small : input_class::medium;
+    plan<Key, Value> const plan(n);
+    if (plan.blocks == input_class::small)
+    {
+      sort_in<input_class::small>(stream, plan, scratch, keys, values, n, comp);
+    }
+    else
+    {
+      sort_in<medium>(stream, plan, scratch, keys, values, n, comp);
+    }
+  }
+
+private:
+  template <input_class Class, class Key, class Value, class Compare>
+  static void sort_in(cudaStream_t stream,
+                      plan<Key, Value> const& plan,
+                      void* scratch,
+                      Key* keys,
+                      Value* values,
+                      std::size_t n,
+                      Compare comp)
+  {
+    using traits        = many_way_traits<Key, Value, Class>;
+    auto const& steps   = plan.steps;
+    void* const base    = plan.layout.base(scratch);
+    Key* keys_at[2]     = {keys, runtime::at_offset<Key>(base, plan.keys)};
+    Value* values_at[2] = {values, runtime::at_offset<Value>(base, plan.values)};
+    auto* const checks  = runtime::at_offset<pass_check>(base, plan.checks);
+    auto const samples  = [&](int pass) {
+      if (pass == steps.passes)
+      {
+        return sample_list<Key>{};
+      }
+      many_way_pass const& of = steps.pass[pass];
+      return sample_list<Key>{runtime::at_offset<Key>(base, plan.samples[pass % 2]), of.run, of.step, of.of_run};
+    };
+
+    // Passes take turns between the two buffers; the first one begins where the last one ends in the caller's.
+    int at = steps.passes % 2;
+    runtime::launch(
+      sort_for_many_ways<Class, Key, Value, Compare>,
+      {runtime::blocks_for(n, steps.tile),
+       traits::threads,
+       sizeof(typename many_way_tile_sort<Key, Value, Compare, Class>::shared_storage)},
+      stream,
+      keys_at[0],
+      keys_at[at],
+      values_at[0],
+      values_at[at],
+      n,
+      steps.tile,
+      samples(0),
+      checks,
+      steps.passes,
+      comp);
+    for (int pass = 0; pass < steps.passes; ++pass, at = 1 - at)
+    {
+      many_way_pass const& of  = steps.pass[pass];
+      std::size_t const groups = runtime::blocks_for(n, static_cast<std::size_t>(of.ways) * of.run);
+      runtime::launch(
+        merge_many<Class, Key, Value, Compare>,
+        {groups * of.blocks, traits::threads, sizeof(many_way_storage<Key, Value, Compare, Class>)},
+        stream,
+        keys_at[at],
+        keys_at[1 - at],
+        values_at[at],
+        values_at[1 - at],
+        static_cast<std::uint32_t>(n),
+        of,
+        samples(pass).samples,
+        samples(pass + 1),
+        checks,
+        pass,
+        comp);
+    }
+    if (steps.passes > 0)
+    {
+      recover_after(stream, keys_at, values_at, n, checks, steps.passes);
+    }
+  }
+};
+
+/// Merge sort of inputs of any size: runs in pairs. Stable; any comparator.
+struct pairwise
 {
   template <class Key, class Value, class Compare>
   struct plan
@@ -37,7 +197,7 @@ struct device
         keys   = layout.add(n, sizeof(Key), alignof(Key));
         values = with_values ? layout.add(n, sizeof(Value), alignof(Value)) : 0;
         cuts   = layout.add(runtime::blocks_for(n, tile), sizeof(std::size_t));
-        checks = layout.add(static_cast<std::size_t>(passes), sizeof(unsigned));
+        checks = layout.add(static_cast<std::size_t>(passes), sizeof(pass_check));
       }
     }
   };
@@ -61,7 +221,7 @@ struct device
     Key* keys_at[2]     = {keys, runtime::at_offset<Key>(base, plan.keys)};
     Value* values_at[2] = {values, runtime::at_offset<Value>(base, plan.values)};
     auto* const cuts    = runtime::at_offset<std::size_t>(base, plan.cuts);
-    auto* const checks  = runtime::at_offset<unsigned>(base, plan.checks);
+    auto* const checks  = runtime::at_offset<pass_check>(base, plan.checks);
 
     // Passes take turns between the two buffers; the first one begins where the last one ends in the caller's.
     int at = passes % 2;
@@ -110,17 +270,32 @@ struct device
     }
     if (passes > 0)
     {
-      runtime::launch(
-        recover<Key, Value>,
-        {tiles < 1024 ? tiles : 1024, 256},
-        stream,
-        keys_at[0],
-        keys_at[1],
-        values_at[0],
-        values_at[1],
-        n,
-        checks,
-        passes);
+      recover_after(stream, keys_at, values_at, n, checks, passes);
+    }
+  }
+};
+
+/// The `device_backend` of merge_sort. Stable; any comparator.
+struct device
+{
+  template <class Key, class Value, class Compare>
+  static std::size_t scratch_bytes(std::size_t n)
+  {
+    return many_ways::can_sort<Key, Value>(n)
+           ? many_ways::scratch_bytes<Key, Value, Compare>(n)
+           : pairwise::scratch_bytes<Key, Value, Compare>(n);
+  }
+
+  template <class Key, class Value, class Compare>
+  static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
+  {
+    if (many_ways::can_sort<Key, Value>(n))
+    {
+      many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
+    }
+    else
+    {
+      pairwise::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
     }
   }
 };

@@ -4,6 +4,7 @@
 #include <gpusort/block/merge.cuh>
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/tile.cuh>
+#include <gpusort/merge/checks.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/residency.cuh>
@@ -35,7 +36,7 @@ __launch_bounds__(shape_of<Key, Value>().threads,
              Value const* values_in,
              Value* values_out,
              std::size_t n,
-             unsigned* checks,
+             pass_check* checks,
              int check_count,
              Compare comp)
 {
@@ -84,17 +85,6 @@ struct run_pair
 
 inline constexpr int cut_threads = 128;
 
-/// Whether a pass before this one failed. Then `checks` says so of this one too. Called by all threads of a block.
-__device__ inline bool failed_before(unsigned* checks, int pass)
-{
-  bool const failed = pass > 0 && checks[pass - 1] != 0;
-  if (failed && threadIdx.x == 0)
-  {
-    checks[pass] = 1;
-  }
-  return failed;
-}
-
 /// cuts[t] = how many elements of its pair's first run lie before tile t in the merged order.
 /// Grid: cut_threads threads a block, one thread a tile.
 template <class Key, class Compare>
@@ -105,7 +95,7 @@ __global__ void __launch_bounds__(cut_threads)
            std::size_t tile,
            std::size_t tiles,
            std::size_t* cuts,
-           unsigned* checks,
+           pass_check* checks,
            int pass,
            Compare comp)
 {
@@ -246,7 +236,7 @@ __launch_bounds__(shape_of<Key, Value>().threads,
              std::size_t n,
              std::size_t run,
              std::size_t const* cuts,
-             unsigned* checks,
+             pass_check* checks,
              int pass,
              Compare comp)
 {
@@ -295,6 +285,11 @@ __launch_bounds__(shape_of<Key, Value>().threads,
   }
 }
 
+/// The blocks that recover, of which each takes so many elements, or more if there are most_recover_blocks.
+inline constexpr int recover_threads             = 256;
+inline constexpr std::size_t recover_items       = 4096;
+inline constexpr std::size_t most_recover_blocks = 1024;
+
 /// After the last pass: if a check failed, brings what survives, the source of the first failed pass, to where the
 /// result belongs. Grid, block: any.
 template <class Key, class Value>
@@ -303,7 +298,7 @@ __global__ void recover(Key* keys,
                         Value* values,
                         Value const* values_alternate,
                         std::size_t n,
-                        unsigned const* checks,
+                        pass_check const* checks,
                         int passes)
 {
   runtime::wait_for_previous_kernel();

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace gpusort::merge
 {
@@ -40,6 +41,217 @@ __host__ __device__ constexpr tile_shape tile_shape_for(std::size_t key_bytes, s
     return {256, 3, 4};
   }
   return {256, 2, 4};
+}
+
+/// The blocks that sort inputs of small and of medium size: tiles, and then what many sorted runs have of a part of the order.
+struct many_way_shape
+{
+  int threads;
+  int sort_items; // a thread, in a tile
+  int merge_items;
+  int sample_items;
+  int blocks; // a multiprocessor: what registers are shared out for
+
+  constexpr bool operator==(many_way_shape const& other) const
+  {
+    return threads == other.threads && sort_items == other.sort_items && merge_items == other.merge_items
+        && sample_items == other.sample_items && blocks == other.blocks;
+  }
+};
+
+/// Small inputs are merged in one pass, where what counts is how soon a block is done; larger ones need large tiles.
+enum class input_class
+{
+  small,
+  medium
+};
+
+/// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, custom comparator, us, as the one of the
+/// other class does: u32, 2^16 25.1 (27.2 with 13, 11 and 11 items), 2^20 68 (119 as small ones; 82 with 17, 15 and 15; 79 for 2
+/// blocks); pairs of u32, 2^19 64 (72 with 17, 11 and 15); u64, 2^16 27.8 (30.8 with 9 of each), 2^20 104 (174 as small ones, 138
+/// with 9 of each); pairs of u64, 2^18 59 (66 with 11 of each); 16 bytes, 2^16 33 (35.5 with 7, 7 and 6), 2^19 115 (175 as small
+/// ones);
+/// 64 bytes, 2^13 41 (50 with 5, 5 and 4, which not every device has room for).
+__host__ __device__ constexpr many_way_shape
+many_way_shape_for(std::size_t key_bytes, std::size_t value_bytes, input_class c)
+{
+  std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
+  if (c == input_class::small)
+  {
+    return widest <= 4  ? many_way_shape{512, 9, 7, 7, 2}
+         : widest <= 8  ? many_way_shape{512, 7, 7, 5, 2}
+         : widest <= 16 ? many_way_shape{512, 5, 5, 3, 2}
+         : widest <= 32 ? many_way_shape{256, 5, 5, 3, 2}
+                        : many_way_shape{256, 3, 3, 3, 2};
+  }
+  if (widest <= 4)
+  {
+    return value_bytes == 0 ? many_way_shape{512, 17, 11, 15, 3} : many_way_shape{512, 13, 9, 11, 2};
+  }
+  if (widest <= 8)
+  {
+    return value_bytes == 0 ? many_way_shape{512, 11, 11, 11, 2} : many_way_shape{512, 9, 9, 9, 2};
+  }
+  if (widest <= 16)
+  {
+    return value_bytes == 0 ? many_way_shape{512, 7, 7, 6, 2} : many_way_shape{512, 5, 5, 5, 2};
+  }
+  return many_way_shape_for(key_bytes, value_bytes, input_class::small);
+}
+
+/// Lanes that search together where a splitter cuts a run.
+inline constexpr int lanes_of_search = 8;
+
+/// A pass that merges groups of runs.
+struct many_way_pass
+{
+  std::uint32_t run; // elements
+  std::uint32_t ways; // runs of a group
+  int log2_ways; // of the next power of two
+  std::uint32_t step; // from one sample of a run to the next
+  std::uint32_t of_run; // samples
+  std::uint32_t of_of_run; // 2^32 / of_run, rounded up: divides all that is less than 2^16
+  std::uint32_t samples; // of the group, from one splitter to the next
+  std::uint32_t blocks; // of a group
+};
+
+inline constexpr int most_many_way_passes = 3;
+
+/// The most elements that are merged many ways: with more, the plans need more passes, or tiles that are hardly filled.
+inline constexpr std::size_t most_for_many_ways = std::size_t{1} << 20;
+
+/// How an input is sorted.
+struct many_way_plan
+{
+  bool is_possible;
+  std::uint32_t tile; // elements
+  int passes;
+  many_way_pass pass[most_many_way_passes];
+};
+
+/// The least tile of an input of several, and how many tiles give every multiprocessor one.
+inline constexpr std::uint64_t least_tile      = 1024;
+inline constexpr std::uint64_t tiles_to_spread = 128;
+
+/// Runs that a block can merge: a search for either end of each.
+__host__ __device__ constexpr std::uint32_t most_ways(many_way_shape const& shape)
+{
+  int const searches = shape.threads / (2 * lanes_of_search);
+  return static_cast<std::uint32_t>(searches < 32 ? searches : 32);
+}
+
+/// A pass over n elements in runs of `run`. Between two splitters are as many samples of the group as suffice for half a tile,
+/// or fewer, if a block cannot hold that many samples of the group: none, if it cannot be done.
+constexpr many_way_pass
+many_way_pass_for(std::uint64_t n, std::uint64_t run, std::uint32_t ways, many_way_shape const& shape)
+{
+  auto const items   = static_cast<std::uint64_t>(shape.merge_items);
+  auto const threads = static_cast<std::uint64_t>(shape.threads);
+  // Where runs end, a thread may have one item only.
+  std::uint64_t const tile   = threads * items - ways * (items - 1);
+  std::uint64_t const group  = ways * run < n ? ways * run : n;
+  std::uint64_t const most   = threads * static_cast<std::uint64_t>(shape.sample_items) - ways;
+  std::uint64_t const even   = tile / (2 * ways);
+  std::uint64_t const fewest = (group + most - 1) / most;
+  std::uint64_t const wanted = even > fewest ? even : fewest;
+  std::uint64_t const step   = wanted < run / 2 ? wanted : run / 2;
+  std::uint64_t const of_run = (run + step - 1) / step;
+  std::uint64_t const fit    = tile / step;
+
+  many_way_pass pass{};
+  pass.run  = static_cast<std::uint32_t>(run);
+  pass.ways = ways;
+  while (1u << pass.log2_ways < ways)
+  {
+    ++pass.log2_ways;
+  }
+  pass.step      = static_cast<std::uint32_t>(step);
+  pass.of_run    = static_cast<std::uint32_t>(of_run);
+  pass.of_of_run = ~std::uint32_t{0} / pass.of_run + 1;
+  if (fit > ways && step >= fewest)
+  {
+    pass.samples = static_cast<std::uint32_t>(fit - ways);
+    pass.blocks  = static_cast<std::uint32_t>((ways * of_run + pass.samples - 1) / pass.samples);
+  }
+  return pass;
+}
+
+/// The least number whose `exponent`-th power is not less than n.
+constexpr std::uint32_t root_of(std::uint64_t n, int exponent)
+{
+  for (std::uint32_t root = 1;; ++root)
+  {
+    std::uint64_t power = 1;
+    for (int i = 0; i < exponent; ++i)
+    {
+      power *= root;
+    }
+    if (power >= n)
+    {
+      return root;
+    }
+  }
+}
+
+/// The sort of n elements in tiles of `tile` and so many passes; passes is 0 if that cannot be done.
+constexpr many_way_plan many_way_plan_with(std::uint64_t n, std::uint64_t tile, int passes, many_way_shape const& shape)
+{
+  many_way_plan plan{};
+  plan.is_possible  = true;
+  plan.tile         = static_cast<std::uint32_t>(tile);
+  std::uint64_t run = tile;
+  while (run < n && plan.is_possible)
+  {
+    // As many ways in each of the passes that are left.
+    std::uint32_t const ways = plan.passes < passes ? root_of((n + run - 1) / run, passes - plan.passes) : 0;
+    plan.is_possible         = ways > 0 && ways <= most_ways(shape);
+    if (plan.is_possible)
+    {
+      many_way_pass const pass = many_way_pass_for(n, run, ways, shape);
+      plan.is_possible         = 4 * pass.samples >= ways; // or tiles would be too small
+      plan.pass[plan.passes++] = pass;
+      run *= ways;
+    }
+  }
+  return plan;
+}
+
+/// The sort of n elements in as few passes as do.
+constexpr many_way_plan many_way_plan_for(std::uint64_t n, many_way_shape const& shape)
+{
+  auto const most  = static_cast<std::uint64_t>(shape.threads) * static_cast<std::uint64_t>(shape.sort_items);
+  auto const least = most < least_tile ? most : least_tile;
+  many_way_plan plan{};
+  plan.is_possible = n <= most;
+  plan.tile        = static_cast<std::uint32_t>(most);
+  for (int passes = 1; passes <= most_many_way_passes && !plan.is_possible; ++passes)
+  {
+    // One pass takes tiles as small as its ways allow; more passes a tile for each multiprocessor.
+    std::uint64_t const spread = passes == 1 ? (n + most_ways(shape) - 1) / most_ways(shape) : n / tiles_to_spread + 1;
+    std::uint64_t const tile   = spread < least ? least : spread < most ? spread : most;
+    plan                       = many_way_plan_with(n, tile, passes, shape);
+  }
+  return plan;
+}
+
+/// The most samples that a pass of those with numbers `parity`, `parity` + 2 and so on takes of n elements: two lists take turns.
+constexpr std::uint64_t samples_of(many_way_plan const& plan, std::uint64_t n, int parity)
+{
+  std::uint64_t most = 0;
+  for (int pass = parity; pass < plan.passes; pass += 2)
+  {
+    std::uint64_t const run     = plan.pass[pass].run;
+    std::uint64_t const samples = (n + run - 1) / run * plan.pass[pass].of_run;
+    most                        = most < samples ? samples : most;
+  }
+  return most;
+}
+
+/// The class of n elements, of which small blocks sort tiles of `most`.
+constexpr input_class class_for(std::uint64_t n, many_way_shape const& small)
+{
+  auto const most = static_cast<std::uint64_t>(small.threads) * static_cast<std::uint64_t>(small.sort_items);
+  return n <= most * most_ways(small) ? input_class::small : input_class::medium;
 }
 
 } // namespace gpusort::merge

@@ -3,6 +3,7 @@
 #include <gpusort/block/merge.cuh>
 #include <gpusort/dispatch/elements.h>
 #include <gpusort/merge/kernels.cuh>
+#include <gpusort/merge/many_ways.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/radix/by_buckets.cuh>
 #include <gpusort/radix/by_digits.cuh>
@@ -455,6 +456,15 @@ TEST(SharedMemory, OfRadixFitsEveryDevice)
   });
 }
 
+template <class Key, class Value, merge::input_class Class>
+void expect_that_many_ways_fit()
+{
+  using less   = thrust::less<Key>;
+  using sorter = merge::many_way_tile_sort<Key, Value, less, Class>;
+  EXPECT_LE(sizeof(typename sorter::shared_storage), most_shared_bytes);
+  EXPECT_LE(sizeof(merge::many_way_storage<Key, Value, less, Class>), most_shared_bytes);
+}
+
 template <class Key, class Value>
 void expect_that_merge_fits()
 {
@@ -462,6 +472,8 @@ void expect_that_merge_fits()
   using sorter = merge::tile_sort<Key, Value, thrust::less<Key>>;
   EXPECT_LE(sizeof(typename sorter::shared_storage), most_shared_bytes);
   EXPECT_LE(sizeof(merge::merge_storage<Key, Value>), most_shared_bytes);
+  expect_that_many_ways_fit<Key, Value, merge::input_class::small>();
+  expect_that_many_ways_fit<Key, Value, merge::input_class::medium>();
 }
 
 TEST(SharedMemory, OfMergeFitsEveryDevice)

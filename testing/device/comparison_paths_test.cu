@@ -1,10 +1,12 @@
-// The ways through the sorts that split by sampled splitters, hybrid sort and quicksort: one block, one level of buckets and
-// two, buckets of equals, buckets that are too large.
+// The ways through the sorts by comparisons. Hybrid sort and quicksort: one block, one level of buckets and two, buckets of
+// equals, buckets that are too large. Merge sort: one block, runs merged many at once in one pass and more, runs in pairs.
 #include <testing/support/device_memory.cuh>
 
 #include <gpusort/hybrid/device.cuh>
 #include <gpusort/hybrid/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
+#include <gpusort/merge/device.cuh>
+#include <gpusort/merge/tuning.h>
 #include <gpusort/sort.h>
 #include <gpusort/workspace.h>
 #include <gtest/gtest.h>
@@ -21,6 +23,7 @@ namespace
 {
 
 namespace hybrid = gpusort::hybrid;
+namespace merge  = gpusort::merge;
 using gpusort::testing::guarded_array;
 
 struct less_than
@@ -96,16 +99,21 @@ void check(std::vector<Key> const& keys, Compare comp)
   }
 
   guarded_array<Key> room(n);
-  Key* const first = room.load(keys.data(), n, 1);
-  gpusort::stable_sort(gpusort::hybrid_sort(thrust::device), first, first + n, comp);
-  EXPECT_TRUE(room.holds(sorted.data())) << "keys alone";
-
   guarded_array<Value> values(n);
-  Key* const with      = room.load(keys.data(), n, 3);
-  Value* const carried = values.load(positions.data(), n, 1);
-  gpusort::stable_sort_by_key(gpusort::hybrid_sort(thrust::device), with, with + n, carried, comp);
-  EXPECT_TRUE(room.holds(sorted.data())) << "keys with values";
-  EXPECT_TRUE(values.holds(sorted_positions.data())) << "values";
+  auto const with_stable = [&](auto algorithm, char const* name) {
+    SCOPED_TRACE(name);
+    Key* const first = room.load(keys.data(), n, 1);
+    gpusort::stable_sort(algorithm, first, first + n, comp);
+    EXPECT_TRUE(room.holds(sorted.data())) << "keys alone";
+
+    Key* const with      = room.load(keys.data(), n, 3);
+    Value* const carried = values.load(positions.data(), n, 1);
+    gpusort::stable_sort_by_key(algorithm, with, with + n, carried, comp);
+    EXPECT_TRUE(room.holds(sorted.data())) << "keys with values";
+    EXPECT_TRUE(values.holds(sorted_positions.data())) << "values";
+  };
+  with_stable(gpusort::hybrid_sort(thrust::device), "hybrid_sort");
+  with_stable(gpusort::merge_sort(thrust::device), "merge_sort");
 
   Key* const quick              = room.load(keys.data(), n, 1);
   Value* const carried_by_quick = values.load(positions.data(), n, 3);
@@ -124,39 +132,62 @@ void check(std::vector<Key> const& keys, Compare comp)
 template <class Key, class Value>
 constexpr std::size_t most_in_block = hybrid::device::plan<Key, Value>::most;
 
+/// What a block sorts of an input that is merged many ways in one pass, and the largest such input.
+template <class Key, class Value>
+constexpr merge::many_way_shape small_shape =
+  merge::many_way_shape_for(sizeof(Key), sizeof(Value), merge::input_class::small);
+template <class Key, class Value>
+constexpr std::size_t most_in_tile =
+  static_cast<std::size_t>(small_shape<Key, Value>.threads) * small_shape<Key, Value>.sort_items;
+template <class Key, class Value>
+constexpr std::size_t most_in_one_pass = most_in_tile<Key, Value> * merge::most_ways(small_shape<Key, Value>);
+
 /// Under a sanitizer everything takes long.
 bool in_a_hurry()
 {
   return std::getenv("GPUSORT_TEST_STEP") != nullptr;
 }
 
-/// What one block takes, the least that is split, a few buckets, many, and two levels.
+/// What one block takes, the least that is split, a few buckets, many, and two levels; of merge sort, one tile and several, one
+/// pass and two, and pairs of runs.
 template <class Key, class Value>
 std::vector<std::size_t> sizes()
 {
   constexpr std::size_t alone = most_in_block<Key, gpusort::block::no_values>;
   constexpr std::size_t with  = most_in_block<Key, Value>;
+  constexpr auto one_pass     = most_in_one_pass<Key, Value>;
   if (in_a_hurry())
   {
-    return {with + 1, 5 * alone, sizeof(Key) == 4 ? 160 * alone : 7 * alone};
+    return {with + 1, 5 * alone, one_pass + 1, sizeof(Key) == 4 ? 160 * alone : 7 * alone};
   }
   constexpr std::size_t small = hybrid::device::plan<Key, Value>::most_small;
-  return {2,
-          33,
-          small,
-          small + 1,
-          with - 1,
-          with,
-          with + 1,
-          alone - 1,
-          alone,
-          alone + 1,
-          3 * alone,
-          16 * small,
-          16 * small + 1,
-          100'003,
-          130 * alone,
-          160 * alone};
+  constexpr auto tile         = most_in_tile<Key, Value>;
+  return {
+    2,
+    33,
+    small,
+    small + 1,
+    with - 1,
+    with,
+    with + 1,
+    alone - 1,
+    alone,
+    alone + 1,
+    3 * alone,
+    16 * small,
+    16 * small + 1,
+    tile - 1,
+    tile,
+    tile + 1,
+    2 * tile + 1,
+    100'003,
+    one_pass - 1,
+    one_pass,
+    one_pass + 1,
+    merge::most_for_many_ways,
+    merge::most_for_many_ways + 1,
+    130 * alone,
+    160 * alone};
 }
 
 template <class Key, class Value, class Make>
@@ -179,7 +210,7 @@ void check_all_sizes(Make make)
 }
 
 template <class Pair>
-class SplitPaths : public ::testing::Test
+class ComparisonPaths : public ::testing::Test
 {};
 
 template <class Key, class Value>
@@ -192,16 +223,16 @@ struct pair_of
 using pairs = ::testing::Types<pair_of<std::uint32_t, std::uint32_t>,
                                pair_of<std::uint64_t, std::uint64_t>,
                                pair_of<unsigned __int128, std::uint32_t>>;
-TYPED_TEST_SUITE(SplitPaths, pairs);
+TYPED_TEST_SUITE(ComparisonPaths, pairs);
 
-TYPED_TEST(SplitPaths, Uniform)
+TYPED_TEST(ComparisonPaths, Uniform)
 {
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) {
     return mixed(i);
   });
 }
 
-TYPED_TEST(SplitPaths, SortedAndReversed)
+TYPED_TEST(ComparisonPaths, SortedAndReversed)
 {
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) { return i; });
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t n) {
@@ -209,7 +240,7 @@ TYPED_TEST(SplitPaths, SortedAndReversed)
   });
 }
 
-TYPED_TEST(SplitPaths, AllSamplesEqual)
+TYPED_TEST(ComparisonPaths, AllSamplesEqual)
 {
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t, std::size_t) { return 5; });
   // All but one, at either end.
@@ -221,7 +252,7 @@ TYPED_TEST(SplitPaths, AllSamplesEqual)
   });
 }
 
-TYPED_TEST(SplitPaths, FewValues)
+TYPED_TEST(ComparisonPaths, FewValues)
 {
   for (std::uint64_t const values : {2, 7, 300})
   {
@@ -232,7 +263,25 @@ TYPED_TEST(SplitPaths, FewValues)
   }
 }
 
-TYPED_TEST(SplitPaths, HalfOfOneValue)
+// Every run of a merge sort has the same keys, or each has its own, or each end of a run meets the middle of the next.
+TYPED_TEST(ComparisonPaths, RunsThatAreAlikeAndRunsThatAreNot)
+{
+  using key        = typename TypeParam::key;
+  using value      = typename TypeParam::value;
+  using merge_plan = merge::many_ways::plan<key, value>;
+  check_all_sizes<key, value>([](std::size_t i, std::size_t n) { return mixed(i % merge_plan(n).steps.tile); });
+  check_all_sizes<key, value>([](std::size_t i, std::size_t n) {
+    std::size_t const tile = merge_plan(n).steps.tile;
+    return (n - i) / tile * tile + mixed(i) % tile;
+  });
+  check_all_sizes<key, value>([](std::size_t i, std::size_t n) {
+    std::size_t const tile = merge_plan(n).steps.tile;
+    return i / tile * (tile / 2) + i % tile;
+  });
+  check_all_sizes<key, value>([](std::size_t i, std::size_t n) { return i < n / 2 ? i : n - i; });
+}
+
+TYPED_TEST(ComparisonPaths, HalfOfOneValue)
 {
   check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) {
     return mixed(i) % 2 == 0 ? 1'000'000'007u : mixed(~i);
@@ -268,7 +317,7 @@ std::vector<Key> misleading(std::size_t n)
   return keys;
 }
 
-TYPED_TEST(SplitPaths, ASampleThatMisleads)
+TYPED_TEST(ComparisonPaths, ASampleThatMisleads)
 {
   using key   = typename TypeParam::key;
   using value = typename TypeParam::value;
@@ -279,7 +328,7 @@ TYPED_TEST(SplitPaths, ASampleThatMisleads)
   }
 }
 
-TEST(SplitPathsOfWords, StableWithManyEquivalents)
+TEST(ComparisonPathsOfWords, StableWithManyEquivalents)
 {
   for (std::size_t const n : sizes<std::uint32_t, std::uint32_t>())
   {
@@ -356,9 +405,10 @@ void check_liar(std::vector<std::uint32_t> const& keys)
   };
   with_each(gpusort::hybrid_sort(thrust::device));
   with_each(gpusort::quicksort(thrust::device));
+  with_each(gpusort::merge_sort(thrust::device));
 }
 
-TEST(SplitPathsOfWords, ComparatorsThatLie)
+TEST(ComparisonPathsOfWords, ComparatorsThatLie)
 {
   for (std::size_t const n : sizes<std::uint32_t, std::uint32_t>())
   {
@@ -379,7 +429,77 @@ TEST(SplitPathsOfWords, ComparatorsThatLie)
   }
 }
 
-TEST(SplitPathsOfWords, ScratchIsOneMoreArrayAndLittle)
+/// Wrong once in many times, so that any pass may be the first to find out.
+struct seldom_wrong
+{
+  __device__ bool operator()(std::uint32_t a, std::uint32_t b) const
+  {
+    auto const now = static_cast<std::uint32_t>(clock64());
+    return ((now * 0x9e3779b9u) >> 14) == 0 ? b < a : a < b;
+  }
+};
+
+TEST(ComparisonPathsOfWords, ComparatorsThatAreSeldomWrong)
+{
+  for (std::size_t const n : {20'000u, 140'000u, 300'000u, 1'000'000u})
+  {
+    std::vector<std::uint32_t> keys(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      keys[i] = static_cast<std::uint32_t>(mixed(i));
+    }
+    for (int repeat = 0; repeat < (in_a_hurry() ? 1 : 5); ++repeat)
+    {
+      check_liar<seldom_wrong>(keys);
+    }
+  }
+}
+
+/// A record that is too wide to be moved about in a block: the key, and where it was in the input.
+struct wide_record
+{
+  std::uint64_t key;
+  std::uint64_t rest[6];
+  std::uint64_t position;
+};
+struct by_key
+{
+  __host__ __device__ bool operator()(wide_record const& a, wide_record const& b) const
+  {
+    return a.key < b.key;
+  }
+};
+
+TEST(ComparisonPathsOfRecords, WideOnesStayWholeAndInOrder)
+{
+  constexpr std::size_t tile = most_in_tile<wide_record, gpusort::block::no_values>;
+  std::vector<std::size_t> sizes{100, tile, tile + 1, 10 * tile + 3, 40 * tile, 120'011};
+  if (in_a_hurry())
+  {
+    sizes = {3 * tile + 1};
+  }
+  for (std::size_t const n : sizes)
+  {
+    SCOPED_TRACE(n);
+    std::vector<wide_record> in(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      in[i] = {mixed(i) % (n / 3 + 1), {i, ~i, i * 3, i * 5, i * 7, i * 9}, i};
+    }
+    std::vector<wide_record> expected = in;
+    std::stable_sort(expected.begin(), expected.end(), by_key{});
+    guarded_array<wide_record> room(n);
+    auto const with = [&](auto algorithm, char const* name) {
+      wide_record* const first = room.load(in.data(), n, 1);
+      gpusort::stable_sort(algorithm, first, first + n, by_key{});
+      EXPECT_TRUE(room.holds(expected.data())) << name;
+    };
+    with(gpusort::merge_sort(thrust::device), "merge_sort");
+    with(gpusort::hybrid_sort(thrust::device), "hybrid_sort");
+  }
+}
+
+TEST(ComparisonPathsOfWords, ScratchIsOneMoreArrayAndLittle)
 {
   std::uint32_t* const none = nullptr;
   std::size_t const alone   = most_in_block<std::uint32_t, gpusort::block::no_values>;

@@ -1,0 +1,503 @@
+// Merging many sorted runs at once: by splitters from a sorted sample of the runs, each block gets a part of the merged order that
+// fits it, and merges what the runs have of it in shared memory.
+// Source: Satish, Harris and Garland, section IV, who cut two runs by splitters; regular samples of many, as Shi and Schaeffer.
+#pragma once
+
+#include <gpusort/block/merge_sort.cuh>
+#include <gpusort/block/warp.cuh>
+#include <gpusort/merge/checks.cuh>
+#include <gpusort/merge/tuning.h>
+#include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/residency.cuh>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace gpusort::merge
+{
+
+template <class Key, class Value, input_class Class>
+struct many_way_traits
+{
+  static constexpr many_way_shape shape =
+    many_way_shape_for(sizeof(Key), std::is_empty_v<Value> ? 0 : sizeof(Value), Class);
+  static constexpr int threads = shape.threads;
+  static constexpr int items   = shape.merge_items;
+  static constexpr int samples = threads * shape.sample_items;
+  static constexpr int pivots  = threads / 64; // of each of two searches for splitters
+};
+
+/// How blocks find the keys that have a given rank in sorted lists.
+template <int Pivots>
+struct rank_search_storage
+{
+  // Of the pivots that a round tries, for each of two searches; rounds take turns.
+  std::uint32_t ranks[2][2][Pivots];
+  std::uint32_t lists[2][2][Pivots]; // that they come from
+  std::uint32_t before[2][2][Pivots][32]; // how many of each list go before them
+  // Of the keys that were found.
+  std::uint32_t list_of[2];
+  std::uint32_t found[2][32];
+};
+
+/// Finds, in up to 32 sorted lists, the key that has `rank` others before it in their stable merge. Half of the block's warps do
+/// that for one rank, the others for another. Each warp tries a pivot a round, and each of its lanes searches a list: that of
+/// its number, of `size` keys from keys[begin] on; sizes may be 0.
+/// Writes how many of each list go before the key, and the list that it comes from, to shared.found and shared.list_of; nothing
+/// if it is not wanted. Called by all threads, which may read that afterwards. False, for all of them, if the comparator has
+/// contradicted itself.
+template <int Pivots, class Key, class Compare>
+__device__ bool find_by_rank(
+  rank_search_storage<Pivots>& shared,
+  Key const* keys,
+  std::uint32_t begin,
+  std::uint32_t size,
+  std::uint32_t rank,
+  bool is_wanted,
+  Compare& comp)
+{
+  std::uint32_t const lane  = threadIdx.x % 32;
+  std::uint32_t const half  = threadIdx.x / 32 / Pivots;
+  std::uint32_t const pivot = threadIdx.x / 32 % Pivots;
+  std::uint32_t const lists = static_cast<std::uint32_t>(__popc(__ballot_sync(block::all_lanes, size > 0)));
+  std::uint32_t low = 0, high = size; // as many of the list may go before the key
+  bool is_open = is_wanted;
+  bool is_lost = false;
+  for (unsigned turn = 0;; turn ^= 1)
+  {
+    std::uint32_t const with_keys = __ballot_sync(block::all_lanes, low < high);
+    if (is_open && with_keys == 0)
+    {
+      is_open = false;
+      is_lost = true;
+    }
+    if (is_open)
+    {
+      // Pivots are spread over the keys, whether all lists have the same, or each its own.
+      constexpr std::uint32_t parts = 2 * Pivots;
+      std::uint32_t const share     = 2 * pivot + 1;
+      std::uint32_t const wanted    = with_keys & (~std::uint32_t{0} << share * lists / parts);
+      int const list                = __ffs(static_cast<int>(wanted != 0 ? wanted : with_keys)) - 1;
+      std::uint32_t const number    = __shfl_sync(block::all_lanes, low + share * (high - low) / parts, list);
+      Key const key                 = keys[__shfl_sync(block::all_lanes, begin, list) + number];
+      bool const is_in_front        = static_cast<int>(lane) < list; // then equivalent keys go before it
+      bool const is_own             = static_cast<int>(lane) == list;
+      std::uint32_t before          = is_own ? number : low;
+      std::uint32_t open            = is_own ? 0 : high - low;
+      while (open > 0)
+      {
+        std::uint32_t const more = before + open - open / 2;
+        Key const other          = keys[begin + more - 1];
+        bool const is_before     = is_in_front ? !block::precedes(key, other, comp) : block::precedes(other, key, comp);
+        before                   = is_before ? more : before;
+        open /= 2;
+      }
+      shared.before[turn][half][pivot][lane] = before;
+      std::uint32_t const rank_of_pivot      = block::sum_of_warp(before);
+      if (lane == 0)
+      {
+        shared.ranks[turn][half][pivot] = rank_of_pivot;
+        shared.lists[turn][half][pivot] = static_cast<std::uint32_t>(list);
+      }
+    }
+    if (__syncthreads_or(is_open) == 0)
+    {
+      return __syncthreads_or(is_lost) == 0;
+    }
+    if (is_open)
+    {
+      // The nearest pivots on either side. A lane looks at one.
+      std::uint32_t const of_pivot = lane < Pivots ? shared.ranks[turn][half][lane] : rank;
+      std::uint32_t const named    = of_pivot * 32 + lane;
+      std::uint32_t const nearest  = block::greatest_word_of_warp(of_pivot < rank ? named + 1 : 0);
+      std::uint32_t const farther  = block::least_word_of_warp(of_pivot > rank ? named : ~std::uint32_t{0});
+      std::uint32_t const met      = __ballot_sync(block::all_lanes, lane < Pivots && of_pivot == rank);
+      if (nearest != 0)
+      {
+        std::uint32_t const p      = (nearest - 1) % 32;
+        std::uint32_t const behind = shared.before[turn][half][p][lane] + (lane == shared.lists[turn][half][p] ? 1 : 0);
+        low                        = low < behind ? behind : low;
+      }
+      if (farther != ~std::uint32_t{0})
+      {
+        std::uint32_t const before = shared.before[turn][half][farther % 32][lane];
+        high                       = before < high ? before : high;
+      }
+      if (met != 0)
+      {
+        auto const p = static_cast<std::uint32_t>(__ffs(static_cast<int>(met)) - 1);
+        is_open      = false;
+        if (pivot == 0)
+        {
+          shared.found[half][lane] = shared.before[turn][half][p][lane];
+          shared.list_of[half]     = shared.lists[turn][half][p];
+        }
+      }
+      low = low < high ? low : high;
+    }
+  }
+}
+
+/// A source, as in block/tile.cuh, of elements that lie in the listed runs.
+template <class Key, class Value, int Items>
+struct source_in_runs
+{
+  block::listed_runs<Items> runs;
+  std::uint32_t const* from; // in shared memory: where a run lies, less its first place
+  Key const* keys;
+  Value const* values;
+
+  template <int N>
+  __device__ void load_keys(Key (&held)[N], int extent, int first_row) const
+  {
+    load(keys, held, extent, first_row);
+  }
+  template <int N>
+  __device__ void load_values(Value (&held)[N], int extent, int first_row) const
+  {
+    load(values, held, extent, first_row);
+  }
+
+private:
+  template <class T, int N>
+  __device__ void load(T const* elements, T (&held)[N], int extent, int first_row) const
+  {
+    int const first = first_row * 32 + static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+    {
+      int const place = first + i * 32;
+      if (place < extent)
+      {
+        int const run = runs.run_of_thread[place / Items];
+        int const own = place - runs.threads_before[run] * Items;
+        if (own < runs.sizes_before[run + 1] - runs.sizes_before[run])
+        {
+          held[i] = elements[from[run] + static_cast<std::uint32_t>(place)];
+        }
+      }
+    }
+  }
+};
+
+template <class Key, class Value, class Compare, input_class Class>
+struct many_way_storage
+{
+  using traits = many_way_traits<Key, Value, Class>;
+  using sorter = block::merge_sort<Key, Value, Compare, traits::threads, traits::items>;
+
+  union
+  {
+    typename sorter::shared_storage tile;
+    alignas(16) char samples[sizeof(Key) * (traits::samples + 32)]; // each list may be one longer
+  };
+  rank_search_storage<traits::pivots> splitters;
+  int threads_before[33];
+  int sizes_before[33];
+  std::uint8_t run_of_thread[traits::threads];
+  std::uint32_t from[32];
+  std::uint32_t cuts[2][32]; // where each run is cut, in front of the tile and behind it
+  std::uint32_t out; // where the tile begins in the merged run
+  bool is_possible; // the cuts go together
+};
+
+/// Where a splitter cuts a sorted run, of which `low` to `high` keys go before it: how many do. It comes from a run `order` runs
+/// behind this one. The lanes of a search do that together, and all lanes of a warp call it.
+template <class Key, class Compare>
+__device__ std::uint32_t
+cut_by(Key const& splitter, Key const* keys, std::uint32_t low, std::uint32_t high, int order, Compare& comp)
+{
+  constexpr auto lanes      = static_cast<std::uint32_t>(lanes_of_search);
+  std::uint32_t const own   = threadIdx.x % lanes;
+  std::uint32_t const first = threadIdx.x % 32 - own;
+  while (__any_sync(block::all_lanes, low < high))
+  {
+    std::uint32_t const width = (high - low + lanes) / (lanes + 1);
+    std::uint32_t const place = low + (own + 1) * width - 1;
+    bool is_before            = false;
+    if (low < high && place < high)
+    {
+      is_before =
+        order > 0 ? !block::precedes(splitter, keys[place], comp) : block::precedes(keys[place], splitter, comp);
+    }
+    std::uint32_t const votes  = __ballot_sync(block::all_lanes, is_before) >> first & ((1u << lanes) - 1);
+    auto const count           = static_cast<std::uint32_t>(__popc(votes));
+    std::uint32_t const behind = low + (count + 1) * width - 1;
+    bool const is_closer       = low < high && count < lanes && behind < high;
+    low += count * width;
+    high = is_closer ? behind : high;
+    low  = low < high ? low : high;
+  }
+  return low;
+}
+
+/// One number for where a boundary between blocks cuts a run; those of all runs are added up.
+__device__ inline unsigned long long fingerprint(std::uint32_t boundary, std::uint32_t run, std::uint32_t cut)
+{
+  unsigned long long mixed =
+    (static_cast<unsigned long long>(boundary) << 37 ^ static_cast<unsigned long long>(run) << 32) + cut
+    + 0x9e3779b97f4a7c15u;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
+  return mixed ^ (mixed >> 31);
+}
+
+/// Where the samples go that a pass over `run` elements will want: every step-th of each run.
+template <class Key>
+struct sample_list
+{
+  Key* samples; // or null: there is no such pass
+  std::uint32_t run;
+  std::uint32_t step;
+  std::uint32_t of_run; // samples
+
+  /// Notes those among `size` sorted keys that lie from place `begin` on, in one run. Called by all threads of a block.
+  template <class KeyAt>
+  __device__ void note(KeyAt key_at, std::uint32_t begin, std::uint32_t size) const
+  {
+    if (samples == nullptr)
+    {
+      return;
+    }
+    std::uint32_t const number = begin / run;
+    std::uint32_t const from   = begin - number * run; // in the run
+    std::uint32_t const first  = (from + step - 1) / step;
+    for (std::uint32_t i = first + threadIdx.x; i * step < from + size; i += blockDim.x)
+    {
+      samples[number * of_run + i] = key_at(static_cast<int>(i * step - from));
+    }
+  }
+};
+
+template <class Key, class Value, class Compare, input_class Class>
+using many_way_tile_sort =
+  block::merge_sort<Key,
+                    Value,
+                    Compare,
+                    many_way_traits<Key, Value, Class>::threads,
+                    many_way_traits<Key, Value, Class>::shape.sort_items>;
+
+/// Sorts every tile of `tile` elements on its own, and clears the `check_count` words of `checks`.
+/// Grid: a block a tile. Block: many_way_tile_sort's threads. Shared: its storage. In and out may be the same arrays.
+template <input_class Class, class Key, class Value, class Compare>
+__global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
+                                  runtime::resident_blocks(many_way_traits<Key, Value, Class>::threads,
+                                                           many_way_traits<Key, Value, Class>::shape.blocks))
+  sort_for_many_ways(Key const* keys_in,
+                     Key* keys_out,
+                     Value const* values_in,
+                     Value* values_out,
+                     std::size_t n,
+                     std::uint32_t tile,
+                     sample_list<Key> next,
+                     pass_check* checks,
+                     int check_count,
+                     Compare comp)
+{
+  using sorter = many_way_tile_sort<Key, Value, Compare, Class>;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < check_count)
+  {
+    checks[threadIdx.x] = 0;
+  }
+  std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * tile;
+  int const size          = static_cast<int>(n - begin < tile ? n - begin : tile);
+  bool const with_values  = sorter::with_values;
+  block::contiguous_source<Key, Value> source{keys_in + begin, with_values ? values_in + begin : nullptr};
+  sorter::sort(
+    shared, source, keys_out + begin, with_values ? values_out + begin : nullptr, size, false, comp, [&](auto key_at) {
+      next.note(key_at, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(size));
+    });
+}
+
+/// Merges groups of neighbouring sorted runs. Stable.
+/// all_samples: those of all runs, as sample_list has noted them.
+/// Grid: pass.blocks for each group. Block: many_way_traits' threads. Shared: many_way_storage.
+///
+/// Every pass.step-th element of a run is in the sample, and every pass.samples-th of those is a splitter: between two of them
+/// are less than (samples + ways) x step elements, whatever the keys are. Each of two neighbouring blocks finds the cut between
+/// them by itself. Comparators that contradict themselves can make them disagree: `checks[number]` gets the sum of what all
+/// blocks cut in front, less what all cut behind, which is 0 if they agree.
+template <input_class Class, class Key, class Value, class Compare>
+__global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
+                                  runtime::resident_blocks(many_way_traits<Key, Value, Class>::threads,
+                                                           many_way_traits<Key, Value, Class>::shape.blocks))
+  merge_many(Key const* keys_in,
+             Key* keys_out,
+             Value const* values_in,
+             Value* values_out,
+             std::uint32_t n,
+             many_way_pass pass,
+             Key const* all_samples,
+             sample_list<Key> next,
+             pass_check* checks,
+             int number,
+             Compare comp)
+{
+  using storage              = many_way_storage<Key, Value, Compare, Class>;
+  using traits               = typename storage::traits;
+  using sorter               = typename storage::sorter;
+  constexpr bool with_values = sorter::with_values;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<storage*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  std::uint32_t const group     = blockIdx.x / pass.blocks;
+  std::uint32_t const own       = blockIdx.x % pass.blocks; // block of the group
+  std::uint32_t const begin     = group * pass.ways * pass.run; // of the group
+  std::uint32_t const size      = n - begin < pass.ways * pass.run ? n - begin : pass.ways * pass.run;
+  std::uint32_t const runs      = (size + pass.run - 1) / pass.run;
+  std::uint32_t const of_run    = pass.of_run; // samples
+  std::uint32_t const last_size = size - (runs - 1) * pass.run;
+  std::uint32_t const count     = (runs - 1) * of_run + (last_size + pass.step - 1) / pass.step;
+  std::uint32_t const first  = own * pass.samples; // sample; it is the block's first splitter, but for the first block
+  std::uint32_t const behind = first + pass.samples; // its second one, but for the last
+  if (first >= count || failed_before(checks, number))
+  {
+    return;
+  }
+  keys_in += begin;
+  auto const size_of = [&](std::uint32_t run) { return run + 1 < runs ? pass.run : run + 1 == runs ? last_size : 0; };
+
+  Key* const samples = reinterpret_cast<Key*>(shared.samples);
+  Key held[traits::shape.sample_items];
+  block::read_tile<traits::threads>(held, static_cast<int>(count), [&](int i) {
+    return all_samples[group * pass.ways * of_run + static_cast<std::uint32_t>(i)];
+  });
+  // Lists begin an odd number of keys apart, so that lanes that search them meet different banks.
+  std::uint32_t const stride = of_run | 1;
+#pragma unroll
+  for (int i = 0; i < traits::shape.sample_items; ++i)
+  {
+    std::uint32_t const place = static_cast<std::uint32_t>(i * traits::threads) + threadIdx.x;
+    if (place < count)
+    {
+      std::uint32_t const run                        = __umulhi(place, pass.of_of_run);
+      samples[run * stride + (place - run * of_run)] = held[i];
+    }
+  }
+  __syncthreads();
+
+  std::uint32_t const lane  = threadIdx.x % 32;
+  bool const is_second      = threadIdx.x >= traits::threads / 2;
+  bool const are_consistent = find_by_rank(
+    shared.splitters,
+    samples,
+    lane * stride,
+    (size_of(lane) + pass.step - 1) / pass.step,
+    is_second ? behind : first,
+    is_second ? behind < count : own > 0,
+    comp);
+
+  // A search for each end of the tile and each run.
+  auto const search       = threadIdx.x / static_cast<std::uint32_t>(lanes_of_search);
+  unsigned const end      = search % 2;
+  std::uint32_t const run = search / 2;
+  bool const is_cut       = are_consistent && (end == 1 ? behind < count : own > 0);
+  std::uint32_t low       = 0;
+  std::uint32_t high      = end == 1 ? size_of(run) : 0;
+  std::uint32_t list      = 0;
+  Key splitter            = samples[0];
+  if (is_cut && run < 32)
+  {
+    list                       = shared.splitters.list_of[end];
+    splitter                   = samples[list * stride + shared.splitters.found[end][list]];
+    std::uint32_t const before = shared.splitters.found[end][run];
+    std::uint32_t const next   = before * pass.step;
+    high                       = next < size_of(run) ? next : size_of(run);
+    low                        = run == list || before == 0 ? high : next - pass.step + 1;
+  }
+  else
+  {
+    low = high;
+  }
+  std::uint32_t const cut =
+    cut_by(splitter, keys_in + run * pass.run, low, high, static_cast<int>(list) - static_cast<int>(run), comp);
+  if (lane % lanes_of_search == 0 && run < 32)
+  {
+    shared.cuts[end][run] = cut;
+  }
+  __syncthreads();
+  if (threadIdx.x < 32)
+  {
+    // A lane has a run.
+    bool const is_run           = lane < runs;
+    std::uint32_t const from    = is_run ? shared.cuts[0][lane] : 0;
+    std::uint32_t const to      = is_run ? shared.cuts[1][lane] : 0;
+    std::uint32_t const taken   = from < to ? to - from : 0;
+    std::uint32_t const threads = (taken + traits::items - 1) / traits::items;
+    std::uint32_t const ending  = block::inclusive_sum_of_warp(taken);
+    std::uint32_t const last    = block::inclusive_sum_of_warp(threads);
+    std::uint32_t const before  = block::sum_of_warp(from);
+    bool const is_possible      = are_consistent && __all_sync(block::all_lanes, from <= to)
+                          && __shfl_sync(block::all_lanes, last, 31) <= static_cast<std::uint32_t>(traits::threads);
+    if (lane == 0)
+    {
+      shared.threads_before[0] = 0;
+      shared.sizes_before[0]   = 0;
+      shared.out               = begin + before;
+      shared.is_possible       = is_possible;
+      if (!is_possible)
+      {
+        atomicAdd(&checks[number], 1);
+      }
+    }
+    shared.threads_before[lane + 1] = static_cast<int>(last);
+    shared.sizes_before[lane + 1]   = static_cast<int>(ending);
+    shared.from[lane]               = lane * pass.run + from - (last - threads) * traits::items;
+  }
+  else if (threadIdx.x < 64 && are_consistent)
+  {
+    unsigned long long difference = 0;
+    if (lane < runs)
+    {
+      difference = (own > 0 ? fingerprint(blockIdx.x, lane, shared.cuts[0][lane]) : 0)
+                 - (behind < count ? fingerprint(blockIdx.x + 1, lane, shared.cuts[1][lane]) : 0);
+    }
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2)
+    {
+      difference += __shfl_xor_sync(block::all_lanes, difference, step);
+    }
+    if (lane == 0)
+    {
+      atomicAdd(&checks[number], difference);
+    }
+  }
+  __syncthreads();
+  if (!shared.is_possible)
+  {
+    return;
+  }
+  int run_of_thread = 0; // the last one that begins there or before
+  for (int step = 1 << pass.log2_ways >> 1; step > 0; step /= 2)
+  {
+    run_of_thread += shared.threads_before[run_of_thread + step] <= static_cast<int>(threadIdx.x) ? step : 0;
+  }
+  shared.run_of_thread[threadIdx.x] = static_cast<std::uint8_t>(run_of_thread);
+  int const some =
+    __syncthreads_count(threadIdx.x < runs && shared.sizes_before[threadIdx.x] < shared.sizes_before[threadIdx.x + 1]);
+  block::listed_runs<traits::items> const listed{
+    shared.threads_before, shared.sizes_before, shared.run_of_thread, pass.log2_ways, some < 2 ? 0 : pass.log2_ways};
+  source_in_runs<Key, Value, traits::items> source{
+    listed, shared.from, keys_in, with_values ? values_in + begin : nullptr};
+  if (!sorter::merge(
+        shared.tile,
+        source,
+        listed,
+        keys_out + shared.out,
+        with_values ? values_out + shared.out : nullptr,
+        shared.sizes_before[32],
+        comp,
+        [&](auto key_at) { next.note(key_at, shared.out, static_cast<std::uint32_t>(shared.sizes_before[32])); })
+      && threadIdx.x == 0)
+  {
+    atomicAdd(&checks[number], 1);
+  }
+}
+
+} // namespace gpusort::merge

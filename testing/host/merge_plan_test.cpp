@@ -1,0 +1,153 @@
+// How merge sort means to sort an input of any size: in plans for every kind of element, nothing is left out, and nothing has more
+// than a block holds.
+#include <gpusort/merge/tuning.h>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gpusort::merge
+{
+namespace
+{
+
+struct element
+{
+  std::size_t key_bytes, value_bytes;
+};
+
+std::vector<element> elements()
+{
+  return {{1, 0}, {4, 0}, {4, 4}, {8, 0}, {8, 4}, {8, 8}, {16, 0}, {16, 16}, {32, 0}, {64, 0}, {64, 8}};
+}
+
+std::vector<std::uint64_t> sizes()
+{
+  std::vector<std::uint64_t> all;
+  for (int log2 = 1; log2 <= 20; ++log2)
+  {
+    std::uint64_t const n = std::uint64_t{1} << log2;
+    all.insert(all.end(), {n - 1, n, n + 1, n + n / 3, n + n / 2});
+  }
+  return all;
+}
+
+void check_pass(many_way_pass const& pass, std::uint64_t n, many_way_shape const& shape)
+{
+  ASSERT_GE(pass.ways, 2u);
+  EXPECT_LE(pass.ways, most_ways(shape));
+  EXPECT_GE(1u << pass.log2_ways, pass.ways);
+  EXPECT_LT(1u << (pass.log2_ways - 1), pass.ways);
+
+  // Samples of a run reach to its end, and those of a group fit a block, lists apart by an odd number.
+  std::uint64_t const group = std::uint64_t{pass.ways} * pass.run < n ? std::uint64_t{pass.ways} * pass.run : n;
+  std::uint64_t const whole = group / pass.run;
+  std::uint64_t const rest  = (group % pass.run + pass.step - 1) / pass.step;
+  std::uint64_t const count = whole * pass.of_run + rest;
+  auto const most = static_cast<std::uint64_t>(shape.threads) * static_cast<std::uint64_t>(shape.sample_items);
+  EXPECT_GE(pass.of_run, 2u);
+  EXPECT_GE(std::uint64_t{pass.of_run} * pass.step, pass.run);
+  EXPECT_LT(std::uint64_t{pass.of_run - 1} * pass.step, pass.run);
+  EXPECT_LE(count, most);
+  EXPECT_LE(whole * (pass.of_run | 1u) + rest, most + 32);
+  for (std::uint64_t i = 0; i < count; ++i)
+  {
+    ASSERT_EQ(i * pass.of_of_run >> 32, i / pass.of_run);
+  }
+
+  // Blocks have all samples, and what may lie between two splitters, gaps included, fits.
+  ASSERT_GE(pass.samples, 1u);
+  EXPECT_GE(std::uint64_t{pass.blocks} * pass.samples, count);
+  auto const items = static_cast<std::uint64_t>(shape.merge_items);
+  EXPECT_LE(std::uint64_t{pass.samples + pass.ways} * pass.step + pass.ways * (items - 1),
+            static_cast<std::uint64_t>(shape.threads) * items);
+}
+
+TEST(ManyWayPlan, MergesAllAndHasRoomForAll)
+{
+  for (element const e : elements())
+  {
+    for (input_class const c : {input_class::small, input_class::medium})
+    {
+      many_way_shape const shape = many_way_shape_for(e.key_bytes, e.value_bytes, c);
+      for (std::uint64_t const n : sizes())
+      {
+        SCOPED_TRACE(::testing::Message() << e.key_bytes << " and " << e.value_bytes << " bytes, n = " << n);
+        many_way_plan const plan = many_way_plan_for(n, shape);
+        if (!plan.is_possible)
+        {
+          continue;
+        }
+        EXPECT_LE(plan.tile, static_cast<std::uint32_t>(shape.threads * shape.sort_items));
+        std::uint64_t run = plan.tile;
+        for (int pass = 0; pass < plan.passes; ++pass)
+        {
+          EXPECT_EQ(plan.pass[pass].run, run);
+          EXPECT_LT(run, n);
+          check_pass(plan.pass[pass], n, shape);
+          run *= plan.pass[pass].ways;
+        }
+        EXPECT_GE(run, n);
+      }
+    }
+  }
+}
+
+TEST(ManyWayPlan, IsPossibleForWhatFitsItsClass)
+{
+  for (element const e : elements())
+  {
+    many_way_shape const small = many_way_shape_for(e.key_bytes, e.value_bytes, input_class::small);
+    for (std::uint64_t const n : sizes())
+    {
+      SCOPED_TRACE(::testing::Message() << e.key_bytes << " and " << e.value_bytes << " bytes, n = " << n);
+      if (class_for(n, small) == input_class::small)
+      {
+        many_way_plan const plan = many_way_plan_for(n, small);
+        EXPECT_TRUE(plan.is_possible);
+        EXPECT_LE(plan.passes, 1);
+      }
+      // As far as automatic asks for it: 8 MB and a million elements. Wide keys go to hybrid sort where a plan ends.
+      else if (n * (e.key_bytes + e.value_bytes) <= 1u << 23 && e.key_bytes <= 16)
+      {
+        EXPECT_TRUE(
+          many_way_plan_for(n, many_way_shape_for(e.key_bytes, e.value_bytes, input_class::medium)).is_possible);
+      }
+    }
+  }
+}
+
+TEST(ManyWayPlan, SamplesTakeLittleRoom)
+{
+  for (element const e : elements())
+  {
+    many_way_shape const small = many_way_shape_for(e.key_bytes, e.value_bytes, input_class::small);
+    for (std::uint64_t n = 1 << 16; n <= 1 << 20; n *= 2)
+    {
+      SCOPED_TRACE(::testing::Message() << e.key_bytes << " and " << e.value_bytes << " bytes, n = " << n);
+      many_way_plan const plan =
+        many_way_plan_for(n, many_way_shape_for(e.key_bytes, e.value_bytes, class_for(n, small)));
+      if (!plan.is_possible)
+      {
+        continue;
+      }
+      std::uint64_t const samples = samples_of(plan, n, 0) + samples_of(plan, n, 1);
+      EXPECT_LE(static_cast<double>(samples * e.key_bytes),
+                0.03 * static_cast<double>(n * (e.key_bytes + e.value_bytes)));
+    }
+  }
+}
+
+TEST(RootOf, IsTheLeastWhosePowerIsEnough)
+{
+  EXPECT_EQ(root_of(1, 3), 1u);
+  EXPECT_EQ(root_of(8, 3), 2u);
+  EXPECT_EQ(root_of(9, 3), 3u);
+  EXPECT_EQ(root_of(32, 1), 32u);
+  EXPECT_EQ(root_of(122, 2), 12u);
+}
+
+} // namespace
+} // namespace gpusort::merge
