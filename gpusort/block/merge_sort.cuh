@@ -92,7 +92,7 @@ struct look_at_nothing
 };
 
 /// Keys of more bytes stay where they are in shared memory, and numbers are sorted in their place. Measured on an H200 with
-/// CUDA 13.0: see docs/performance.md.
+/// CUDA 13.0, hybrid sort, 2^24: 64-byte records 9.1 ms (11.5 when moved), 16-byte records 1.80 (1.54).
 inline constexpr std::size_t widest_moved_key = 16;
 
 /// A tile of `Threads` x `Items` elements, which 16 bits can number.

@@ -58,7 +58,8 @@ enum class sort_class
   large
 };
 
-/// The block that sorts buckets. Odd items, so that threads side by side meet different banks of shared memory.
+/// The block that sorts buckets. Odd items, so that threads side by side meet different banks of shared memory. 64-byte keys,
+/// 2^24: 9.06 ms with 256 x 3, 7.96 with 256 x 5, for which not every device has room: 320 x 3 nearly fills what all have.
 __host__ __device__ constexpr block_shape
 sort_shape_for(std::size_t key_bytes, std::size_t value_bytes, sort_class c = sort_class::large)
 {

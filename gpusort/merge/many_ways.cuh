@@ -376,7 +376,7 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
     std::uint32_t const place = static_cast<std::uint32_t>(i * traits::threads) + threadIdx.x;
     if (place < count)
     {
-      std::uint32_t const run                        = __umulhi(place, pass.of_of_run);
+      std::uint32_t const run                        = __umulhi(place, pass.inverse_of_run);
       samples[run * stride + (place - run * of_run)] = held[i];
     }
   }

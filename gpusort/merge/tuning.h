@@ -66,12 +66,11 @@ enum class input_class
   medium
 };
 
-/// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, custom comparator, us, as the one of the
-/// other class does: u32, 2^16 25.1 (27.2 with 13, 11 and 11 items), 2^20 68 (119 as small ones; 82 with 17, 15 and 15; 79 for 2
-/// blocks); pairs of u32, 2^19 64 (72 with 17, 11 and 15); u64, 2^16 27.8 (30.8 with 9 of each), 2^20 104 (174 as small ones, 138
-/// with 9 of each); pairs of u64, 2^18 59 (66 with 11 of each); 16 bytes, 2^16 33 (35.5 with 7, 7 and 6), 2^19 115 (175 as small
-/// ones);
-/// 64 bytes, 2^13 41 (50 with 5, 5 and 4, which not every device has room for).
+/// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, custom comparator, us for the whole sort,
+/// with what others take: u32, 2^16 25.1 (27.2 with 13, 11 and 11 items), 2^20 68 (119 by the small class; 82 with 17, 15 and 15;
+/// 79 for 2 blocks); pairs of u32, 2^19 64 (72 with 17, 11 and 15); u64, 2^16 27.8 (30.8 with 9 of each), 2^20 104 (174 by the
+/// small class, 138 with 9 of each); pairs of u64, 2^18 59 (66 with 11 of each); 16 bytes, 2^16 33 (35.5 with 7, 7 and 6), 2^19
+/// 115 (175 by the small class); 64 bytes, 2^13 41 (50 with 5, 5 and 4, for which not every device has room).
 __host__ __device__ constexpr many_way_shape
 many_way_shape_for(std::size_t key_bytes, std::size_t value_bytes, input_class c)
 {
@@ -110,14 +109,15 @@ struct many_way_pass
   int log2_ways; // of the next power of two
   std::uint32_t step; // from one sample of a run to the next
   std::uint32_t of_run; // samples
-  std::uint32_t of_of_run; // 2^32 / of_run, rounded up: divides all that is less than 2^16
+  std::uint32_t inverse_of_run; // 2^32 / of_run, rounded up: divides all that is less than 2^16
   std::uint32_t samples; // of the group, from one splitter to the next
   std::uint32_t blocks; // of a group
 };
 
 inline constexpr int most_many_way_passes = 3;
 
-/// The most elements that are merged many ways: with more, the plans need more passes, or tiles that are hardly filled.
+/// The most elements that are merged many ways. Of more, blocks cannot hold the samples that would fill their tiles: u32, 2^21
+/// takes 194 us where pairs of runs take 144.
 inline constexpr std::size_t most_for_many_ways = std::size_t{1} << 20;
 
 /// How an input is sorted.
@@ -165,9 +165,9 @@ many_way_pass_for(std::uint64_t n, std::uint64_t run, std::uint32_t ways, many_w
   {
     ++pass.log2_ways;
   }
-  pass.step      = static_cast<std::uint32_t>(step);
-  pass.of_run    = static_cast<std::uint32_t>(of_run);
-  pass.of_of_run = ~std::uint32_t{0} / pass.of_run + 1;
+  pass.step           = static_cast<std::uint32_t>(step);
+  pass.of_run         = static_cast<std::uint32_t>(of_run);
+  pass.inverse_of_run = ~std::uint32_t{0} / pass.of_run + 1;
   if (fit > ways && step >= fewest)
   {
     pass.samples = static_cast<std::uint32_t>(fit - ways);
@@ -193,7 +193,7 @@ constexpr std::uint32_t root_of(std::uint64_t n, int exponent)
   }
 }
 
-/// The sort of n elements in tiles of `tile` and so many passes; passes is 0 if that cannot be done.
+/// The sort of n elements in tiles of `tile` and so many passes, if that is possible.
 constexpr many_way_plan many_way_plan_with(std::uint64_t n, std::uint64_t tile, int passes, many_way_shape const& shape)
 {
   many_way_plan plan{};
@@ -247,7 +247,7 @@ constexpr std::uint64_t samples_of(many_way_plan const& plan, std::uint64_t n, i
   return most;
 }
 
-/// The class of n elements, of which small blocks sort tiles of `most`.
+/// Small is what blocks of that class merge in one pass.
 constexpr input_class class_for(std::uint64_t n, many_way_shape const& small)
 {
   auto const most = static_cast<std::uint64_t>(small.threads) * static_cast<std::uint64_t>(small.sort_items);

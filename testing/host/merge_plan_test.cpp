@@ -54,7 +54,7 @@ void check_pass(many_way_pass const& pass, std::uint64_t n, many_way_shape const
   EXPECT_LE(whole * (pass.of_run | 1u) + rest, most + 32);
   for (std::uint64_t i = 0; i < count; ++i)
   {
-    ASSERT_EQ(i * pass.of_of_run >> 32, i / pass.of_run);
+    ASSERT_EQ(i * pass.inverse_of_run >> 32, i / pass.of_run);
   }
 
   // Blocks have all samples, and what may lie between two splitters, gaps included, fits.
