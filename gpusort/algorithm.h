@@ -93,8 +93,8 @@ template <class Algorithm>
 struct device_backend : detail::no_backend
 {};
 
-/// Radix sort when the keys have a radix order under the comparator; otherwise merge sort or hybrid sort, as the size and the
-/// keys' suggest. What a bare policy means.
+/// Radix sort when the keys have a radix order under the comparator; otherwise merge sort or hybrid sort, as the number
+/// of elements and their size suggest. What a bare policy means.
 struct automatic_t : algorithm<automatic_t>
 {
   static constexpr bool is_stable = true;
@@ -120,7 +120,7 @@ struct hybrid_sort_t : algorithm<hybrid_sort_t>
   static constexpr bool supports = true;
 };
 
-/// Block sort, then merge passes by merge path. Stable; O(n log n).
+/// Block sort, then merge passes: many runs at once by splitters, or pairs by merge path. Stable; O(n log n).
 /// Source: Satish, Harris and Garland, section IV.
 struct merge_sort_t : algorithm<merge_sort_t>
 {

@@ -128,7 +128,8 @@ Algorithm algorithm_of(algorithm<Algorithm> const&);
 
 /// Bytes of scratch memory that `gpusort::sort(policy, first, last, comp)` and `stable_sort` take from the policy's
 /// allocator. `policy` is a policy, a tag or a tag around a policy, as in the call. With a workspace of that size the
-/// call allocates nothing. A sequential policy without an allocator takes memory from the heap, other systems elsewhere: 0.
+/// call allocates nothing. Fewer elements may take a little more, where they are sorted another way: a workspace for calls of
+/// many sizes is the largest that any of them takes. A sequential policy without an allocator takes memory from the heap, other systems elsewhere: 0.
 /// Complexity: O(1); no memory is read. Throws: std::runtime_error if last < first.
 template <class Policy, class I, class Compare = dispatch::default_compare_t<I>>
 std::size_t workspace_bytes(Policy const& policy, I first, I last, Compare = Compare{})

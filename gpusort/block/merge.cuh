@@ -38,8 +38,8 @@ __device__ bool precedes(Key a, Key b, Compare& comp)
 }
 
 /// Takes the next `count` <= Items keys of the stable merge of keys[a, a_end) and keys[b, b_end); source[i] says where
-/// out[i] was. Afterwards a is where the first run was left. `count` keys must be there; one place behind the last run
-/// may be read, not used.
+/// out[i] was. Afterwards a is where the first run was left. Where fewer than `count` keys
+/// are left, what lies behind the first run is taken for the rest, and one place behind the last may be read.
 template <bool Full, int Items, class Key, class Source, class Compare>
 __device__ void serial_merge(
   Key const* keys,

@@ -83,7 +83,7 @@ struct listed_runs
   }
 };
 
-/// For whom need not look at keys before they are moved away.
+/// For callers that need not look at the keys before they are moved away.
 struct look_at_nothing
 {
   template <class KeyAt>

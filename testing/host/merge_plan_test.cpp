@@ -1,4 +1,4 @@
-// How merge sort means to sort an input of any size: in plans for every kind of element, nothing is left out, and nothing has more
+// How merge sort means to sort an input of any size: in plans for all kinds of element, nothing is left out, and nothing has more
 // than a block holds.
 #include <gpusort/merge/tuning.h>
 
@@ -20,7 +20,24 @@ struct element
 
 std::vector<element> elements()
 {
-  return {{1, 0}, {4, 0}, {4, 4}, {8, 0}, {8, 4}, {8, 8}, {16, 0}, {16, 16}, {32, 0}, {64, 0}, {64, 8}};
+  return {{1, 0},
+          {2, 0},
+          {2, 32},
+          {3, 0},
+          {4, 0},
+          {4, 4},
+          {4, 16},
+          {8, 0},
+          {8, 4},
+          {8, 8},
+          {12, 0},
+          {16, 0},
+          {16, 16},
+          {24, 0},
+          {24, 4},
+          {32, 0},
+          {64, 0},
+          {64, 8}};
 }
 
 std::vector<std::uint64_t> sizes()
@@ -109,8 +126,8 @@ TEST(ManyWayPlan, IsPossibleForWhatFitsItsClass)
         EXPECT_TRUE(plan.is_possible);
         EXPECT_LE(plan.passes, 1);
       }
-      // As far as automatic asks for it: 8 MB and a million elements. Wide keys go to hybrid sort where a plan ends.
-      else if (n * (e.key_bytes + e.value_bytes) <= 1u << 23 && e.key_bytes <= 16)
+      // As far as automatic asks for it: 8 MB and a million elements. Wide elements go to hybrid sort where a plan ends.
+      else if (n * (e.key_bytes + e.value_bytes) <= 1u << 23 && e.key_bytes <= 16 && e.value_bytes <= 16)
       {
         EXPECT_TRUE(
           many_way_plan_for(n, many_way_shape_for(e.key_bytes, e.value_bytes, input_class::medium)).is_possible);
