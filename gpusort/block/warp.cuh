@@ -57,11 +57,6 @@ __device__ inline std::uint32_t least_word_of_warp(std::uint32_t word)
 #endif
 }
 
-__device__ inline std::uint32_t greatest_word_of_warp(std::uint32_t word)
-{
-  return ~least_word_of_warp(~word);
-}
-
 __device__ inline std::uint32_t or_of_warp(std::uint32_t word)
 {
 #if __CUDA_ARCH__ >= 800

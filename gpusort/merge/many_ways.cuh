@@ -110,7 +110,7 @@ __device__ bool find_by_rank(
       // The nearest pivots on either side. A lane looks at one.
       std::uint32_t const of_pivot = lane < Pivots ? shared.ranks[turn][half][lane] : rank;
       std::uint32_t const named    = of_pivot * 32 + lane;
-      std::uint32_t const nearest  = block::greatest_word_of_warp(of_pivot < rank ? named + 1 : 0);
+      std::uint32_t const nearest  = block::greatest_of_warp<std::uint32_t>(of_pivot < rank ? named + 1 : 0);
       std::uint32_t const farther  = block::least_word_of_warp(of_pivot > rank ? named : ~std::uint32_t{0});
       std::uint32_t const met      = __ballot_sync(block::all_lanes, lane < Pivots && of_pivot == rank);
       if (nearest != 0)
