@@ -135,37 +135,6 @@ template <>
 struct device_backend<merge_sort_t> : merge::device
 {};
 
-template <>
-struct device_backend<dispatch::comparison_sort_t>
-{
-  template <class Key, class Value>
-  static bool takes_hybrid(std::size_t n)
-  {
-    constexpr std::size_t value_bytes = std::is_empty_v<Value> ? 0 : sizeof(Value);
-    return dispatch::is_for_hybrid(n, sizeof(Key) + value_bytes) || !merge::many_ways::can_sort<Key, Value>(n);
-  }
-
-  template <class Key, class Value, class Compare>
-  static std::size_t scratch_bytes(std::size_t n)
-  {
-    return takes_hybrid<Key, Value>(n) ? hybrid::device::scratch_bytes<Key, Value, Compare>(n)
-                                       : merge::many_ways::scratch_bytes<Key, Value, Compare>(n);
-  }
-
-  template <class Key, class Value, class Compare>
-  static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
-  {
-    if (takes_hybrid<Key, Value>(n))
-    {
-      hybrid::device::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
-    }
-    else
-    {
-      merge::many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
-    }
-  }
-};
-
 // Numbers are sorted by their own bits, everything else by its image.
 template <>
 struct device_backend<radix_sort_t>

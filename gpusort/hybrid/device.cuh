@@ -4,6 +4,7 @@
 
 #include <gpusort/hybrid/kernels.cuh>
 #include <gpusort/hybrid/tuning.h>
+#include <gpusort/merge/device.cuh>
 #include <gpusort/merge/kernels.cuh>
 #include <gpusort/runtime/check.h>
 #include <gpusort/runtime/launch.cuh>
@@ -18,7 +19,8 @@ namespace gpusort::hybrid
 {
 
 /// What sorts that split by sampled splitters share. `Form` says how one of them differs:
-/// `static constexpr bool keeps_order`; `finishes_large`: whether `finish_large` looks at the buckets that are too large for a
+/// `static constexpr bool keeps_order`; `merges_small_inputs`: whether inputs that are not worth a split are merged; without that
+/// an input has to have more elements than a block sorts; `finishes_large`: whether `finish_large` looks at the buckets that are too large for a
 /// block, before what it leaves over is merged.
 template <class Form>
 struct sample_sort
@@ -29,9 +31,8 @@ struct sample_sort
   template <class Key, class Value>
   struct plan
   {
-    static constexpr std::size_t most       = most_of_v<Key, Value, sort_class::large>;
-    static constexpr std::size_t most_small = most_of_v<Key, Value, sort_class::small>;
-    static constexpr bool with_values       = value_bytes_v<Value> != 0;
+    static constexpr std::size_t most = most_of_v<Key, Value>; // that a block sorts
+    static constexpr bool with_values = value_bytes_v<Value> != 0;
 
     /// What a level has.
     struct level_plan
@@ -41,8 +42,6 @@ struct sample_sort
       std::size_t counts = 0; // of all levels: the number of its first
     };
 
-    sort_class blocks;
-    std::size_t most_in_block;
     split_depth depth;
     int tile = 0; // elements
     level_plan levels[most_levels];
@@ -51,14 +50,8 @@ struct sample_sort
     runtime::layout layout;
 
     explicit plan(std::size_t n)
-        : blocks(class_for(n, most_small, most))
-        , most_in_block(blocks == sort_class::small ? most_small : most)
-        , depth(split_depth_for(n, most_in_block))
+        : depth(split_depth_for(n, most))
     {
-      if (depth.levels == 0)
-      {
-        return;
-      }
       constexpr block_shape shape = tile_shape_of<Key, Value>();
       tile = shape.threads * rows_for(n, depth, sizeof(Key) + value_bytes_v<Value>, shape.threads, shape.items);
 
@@ -83,8 +76,8 @@ struct sample_sort
       }
       // Works that follow one another have more elements than go together, but for the last ones of a segment and those in
       // front of what is large; what is large has more than fit a block, and takes as many works.
-      std::size_t const most_large = n / most_in_block;
-      std::size_t const together   = 2 * n / elements_together(n, most_in_block);
+      std::size_t const most_large = n / most;
+      std::size_t const together   = 2 * n / elements_together(n, most);
       std::size_t const most_works =
         std::min(segments + most_large, std::max(together, 3 * most_large) + levels[depth.levels - 1].segments);
       counts = layout.add(counts_of_groups, sizeof(unsigned long long));
@@ -105,24 +98,32 @@ struct sample_sort
     }
   };
 
+  /// Whether n elements are merged and not split.
+  template <class Key, class Value>
+  static bool is_merged(std::size_t n)
+  {
+    return Form::merges_small_inputs && !is_worth_splitting(n, sizeof(Key) + value_bytes_v<carried_t<Value>>)
+        && merge::many_ways::can_sort<Key, Value>(n);
+  }
+
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return plan<Key, carried_t<Value>>(n).layout.bytes();
+    return is_merged<Key, Value>(n) ? merge::many_ways::scratch_bytes<Key, Value, Compare>(n)
+                                    : plan<Key, carried_t<Value>>(n).layout.bytes();
   }
 
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
-    using carried   = carried_t<Value>;
-    using plan_type = plan<Key, carried>;
-    plan_type const plan(n);
-    auto* const carried_values = reinterpret_cast<carried*>(values);
-    if (plan.depth.levels == 0)
+    if (is_merged<Key, Value>(n))
     {
-      do_works<Key, carried>(stream, plan, {{keys, nullptr}, {carried_values, nullptr}}, n, nullptr, 1, {}, comp);
+      merge::many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
       return;
     }
+    using carried              = carried_t<Value>;
+    auto* const carried_values = reinterpret_cast<carried*>(values);
+    plan<Key, carried> const plan(n);
     void* const base = plan.layout.base(scratch);
     buffers<Key, carried> const at{
       {keys, runtime::at_offset<Key>(base, plan.keys)},
@@ -162,21 +163,33 @@ struct sample_sort
                                          all,
                                          plan.tile,
                                          ~std::uint64_t{0} / static_cast<std::uint64_t>(plan.tile) + 1,
-                                         plan.most_in_block,
-                                         elements_together(n, plan.most_in_block),
+                                         plan.most,
+                                         elements_together(n, plan.most),
                                          even};
       split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, comp);
     }
-    do_works(stream, plan, at, n, lists.works, std::size_t{1} << plan.depth.bits(), level, comp);
+    constexpr block_shape shape = sort_shape_of<Key, carried>();
+    runtime::launch(
+      sort_buckets<Key, carried, Compare>,
+      {std::min(std::size_t{1} << plan.depth.bits(),
+                runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks)),
+       shape.threads,
+       sizeof(sort_storage<Key, carried, Compare>)},
+      stream,
+      at,
+      n,
+      lists.works,
+      level,
+      comp);
     if constexpr (Form::finishes_large)
     {
       Form::finish_large(stream, at, static_cast<large_bucket const*>(lists.large), lists.leftovers, all, comp);
     }
-    constexpr merge::tile_shape shape = merge::shape_of<Key, carried>();
+    constexpr merge::tile_shape merging = merge::shape_of<Key, carried>();
     runtime::launch(
       merge_leftovers<Key, carried, Compare>,
       {runtime::multiprocessors() * static_cast<std::size_t>(leftover_blocks),
-       shape.threads,
+       merging.threads,
        sizeof(leftover_storage<Key, carried, Compare>)},
       stream,
       at,
@@ -233,59 +246,14 @@ private:
     runtime::launch(
       close_level<Key, Value>, {planned.segments, most_buckets, sizeof(close_storage)}, stream, level, lists);
   }
-
-  template <class Key, class Value, class Compare>
-  static void do_works(cudaStream_t stream,
-                       plan<Key, Value> const& plan,
-                       buffers<Key, Value> const& at,
-                       std::size_t n,
-                       work const* works,
-                       std::size_t most_works,
-                       split_level<Key> const& level,
-                       Compare comp)
-  {
-    constexpr sort_class small =
-      sort_shape_of<Key, Value, sort_class::small>() == sort_shape_of<Key, Value>()
-        ? sort_class::large
-        : sort_class::small;
-    if (plan.blocks == sort_class::small)
-    {
-      do_works_in<small>(stream, at, n, works, most_works, level, comp);
-    }
-    else
-    {
-      do_works_in<sort_class::large>(stream, at, n, works, most_works, level, comp);
-    }
-  }
-
-  template <sort_class Class, class Key, class Value, class Compare>
-  static void do_works_in(cudaStream_t stream,
-                          buffers<Key, Value> const& at,
-                          std::size_t n,
-                          work const* works,
-                          std::size_t most_works,
-                          split_level<Key> const& level,
-                          Compare comp)
-  {
-    constexpr block_shape shape = sort_shape_of<Key, Value, Class>();
-    std::size_t const blocks =
-      works == nullptr ? 1 : runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks);
-    runtime::launch(sort_buckets<Class, Key, Value, Compare>,
-                    {std::min(most_works, blocks), shape.threads, sizeof(sort_storage<Key, Value, Compare, Class>)},
-                    stream,
-                    at,
-                    n,
-                    works,
-                    level,
-                    comp);
-  }
 };
 
 /// Order is kept, and what is too large for a block is merged.
 struct stable_form
 {
-  static constexpr bool keeps_order    = true;
-  static constexpr bool finishes_large = false;
+  static constexpr bool keeps_order         = true;
+  static constexpr bool merges_small_inputs = true;
+  static constexpr bool finishes_large      = false;
 };
 
 /// The `device_backend` of hybrid_sort. Stable; any comparator.

@@ -429,28 +429,28 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
   }
 }
 
-template <class Key, class Value, sort_class Class = sort_class::large>
+template <class Key, class Value>
 __host__ __device__ constexpr block_shape sort_shape_of()
 {
-  return sort_shape_for(sizeof(Key), value_bytes_v<Value>, Class);
+  return sort_shape_for(sizeof(Key), value_bytes_v<Value>);
 }
 
 /// Elements that a block sorts.
-template <class Key, class Value, sort_class Class>
-inline constexpr int most_of_v = sort_shape_of<Key, Value, Class>().threads * sort_shape_of<Key, Value, Class>().items;
+template <class Key, class Value>
+inline constexpr int most_of_v = sort_shape_of<Key, Value>().threads * sort_shape_of<Key, Value>().items;
 
-template <class Key, class Value, class Compare, sort_class Class = sort_class::large>
-using bucket_sort = block::
-  merge_sort<Key, Value, Compare, sort_shape_of<Key, Value, Class>().threads, sort_shape_of<Key, Value, Class>().items>;
+template <class Key, class Value, class Compare>
+using bucket_sort =
+  block::merge_sort<Key, Value, Compare, sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().items>;
 
-template <class Key, class Value, sort_class Class>
-using bucket_source = run_source<Key, Value, sort_shape_of<Key, Value, Class>().threads, most_of_v<Key, Value, Class>>;
+template <class Key, class Value>
+using bucket_source = run_source<Key, Value, sort_shape_of<Key, Value>().threads, most_of_v<Key, Value>>;
 
-template <class Key, class Value, class Compare, sort_class Class>
+template <class Key, class Value, class Compare>
 struct sort_storage
 {
-  typename bucket_sort<Key, Value, Compare, Class>::shared_storage sorter;
-  typename bucket_source<Key, Value, Class>::shared_storage source;
+  typename bucket_sort<Key, Value, Compare>::shared_storage sorter;
+  typename bucket_source<Key, Value>::shared_storage source;
 };
 
 /// Passes that merge `tiles` sorted tiles.
@@ -668,22 +668,21 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
 
 /// Does what is listed, from the second pair of arrays into the caller's: sorts neighbouring buckets, brings home what is done,
 /// or too large, already in one place. If the input has been seen to be reversed, that is undone instead.
-/// Without a list, the n <= tile elements of the caller's arrays are sorted where they are.
 /// Grid: any. Block: bucket_sort's threads. Shared: sort_storage.
-template <sort_class Class, class Key, class Value, class Compare>
-__global__ void __launch_bounds__(
-  sort_shape_of<Key, Value, Class>().threads,
-  runtime::resident_blocks(sort_shape_of<Key, Value, Class>().threads, sort_shape_of<Key, Value, Class>().blocks))
+template <class Key, class Value, class Compare>
+__global__ void
+__launch_bounds__(sort_shape_of<Key, Value>().threads,
+                  runtime::resident_blocks(sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().blocks))
   sort_buckets(buffers<Key, Value> at, std::size_t n, work const* works, split_level<Key> level, Compare comp)
 {
-  using sorter               = bucket_sort<Key, Value, Compare, Class>;
-  constexpr int threads      = sort_shape_of<Key, Value, Class>().threads;
+  using sorter               = bucket_sort<Key, Value, Compare>;
+  constexpr int threads      = sort_shape_of<Key, Value>().threads;
   constexpr bool with_values = sorter::with_values;
   extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<sort_storage<Key, Value, Compare, Class>*>(shared_words);
+  auto& shared = *reinterpret_cast<sort_storage<Key, Value, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (works != nullptr && level.all->seen != seen::both)
+  if (level.all->seen != seen::both)
   {
     if (level.all->seen == seen::descent)
     {
@@ -699,26 +698,18 @@ __global__ void __launch_bounds__(
     }
     return;
   }
-  int const from            = works == nullptr ? 0 : 1;
-  std::uint32_t const count = works == nullptr ? 1 : level.all->works;
+  std::uint32_t const count = level.all->works;
   for (std::uint32_t w = blockIdx.x; w < count; w += gridDim.x)
   {
-    work const own = works == nullptr ? work{0, 0, 0, 0, 1} : works[w];
-    segment_tiles const tiles =
-      works == nullptr ? segment_tiles{nullptr, nullptr, 0, n, 1, 1, sorter::tile} : level.tiles_of(own.segment);
-    std::uint64_t begin = own.skip;
-    std::uint64_t size  = n;
-    if (works != nullptr)
-    {
-      bucket const* const buckets = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);
-      bucket const last           = buckets[own.last - 1];
-      begin += buckets[own.first].begin;
-      size = last.begin + last.size() - begin;
-    }
-    bool const is_moved = own.is_moved != 0;
+    work const own              = works[w];
+    segment_tiles const tiles   = level.tiles_of(own.segment);
+    bucket const* const buckets = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);
+    bucket const last           = buckets[own.last - 1];
+    std::uint64_t const begin   = own.skip + buckets[own.first].begin;
+    std::uint64_t const size    = last.begin + last.size() - begin;
+    bool const is_moved         = own.is_moved != 0;
     __syncthreads(); // shared memory is done with
-    bucket_source<Key, Value, Class> source(
-      shared.source, tiles, own.first, own.last, own.skip, at.keys[from], at.values[from]);
+    bucket_source<Key, Value> source(shared.source, tiles, own.first, own.last, own.skip, at.keys[1], at.values[1]);
     sorter::sort(shared.sorter,
                  source,
                  at.keys[0] + begin,

@@ -21,6 +21,20 @@ struct block_shape
   }
 };
 
+/// Whether a split is worth its launches, for n elements of so many bytes, keys and values counted; fewer are merged. Measured on
+/// an H200 with CUDA 13.0, uniform keys, us by merge sort and by hybrid sort:
+///   4-byte keys: 2^18 36 and 68, 2^20 68 and 102, 2^21 144 and 129; with 4-byte values: 2^20 117 and 122, 2^21 232 and 162;
+///   8-byte keys: 2^18 48 and 72, 2^20 104 and 127, 2^21 200 and 178; with 8-byte values: 2^19 75 and 110, 2^20 168 and 142;
+///   16 bytes: 2^18 62 and 99, 2^19 115 and 122, 2^20 216 and 153; 64 bytes: 2^15 57 and 68, 2^16 97 and
+///   133 (91 and 83 with buckets of 1280 in a block, for which not every device has room). Merge sort ends sooner where keys or
+///   values have more than 16 bytes: see merge/tuning.h.
+constexpr bool is_worth_splitting(std::size_t n, std::size_t element_bytes)
+{
+  constexpr std::size_t most       = std::size_t{1} << 20;
+  constexpr std::size_t most_bytes = std::size_t{1} << 23;
+  return n > most || n > most_bytes / element_bytes;
+}
+
 /// The most buckets that a level splits a segment into, as a power of two.
 inline constexpr int most_log2 = 8;
 
@@ -50,34 +64,22 @@ __host__ __device__ constexpr block_shape tile_shape_for(std::size_t key_bytes, 
   return {256, 2, 3};
 }
 
-/// Blocks of two kinds sort: small ones are done sooner, large ones take fewer levels. u32 at 2^14 and 2^16: 45 and 52 us by
-/// small ones, 54 and 60 by large ones; at 2^18 86 and 75.
-enum class sort_class
-{
-  small,
-  large
-};
-
 /// The block that sorts buckets. Odd items, so that threads side by side meet different banks of shared memory. 64-byte keys,
 /// 2^24: 9.06 ms with 256 x 3, 7.96 with 256 x 5, for which not every device has room: 320 x 3 nearly fills what all have.
-__host__ __device__ constexpr block_shape
-sort_shape_for(std::size_t key_bytes, std::size_t value_bytes, sort_class c = sort_class::large)
+__host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
-  bool const is_small      = c == sort_class::small;
   if (widest <= 4)
   {
-    return is_small ? block_shape{1024, 5, 1} : value_bytes == 0 ? block_shape{512, 17, 2} : block_shape{512, 11, 2};
+    return value_bytes == 0 ? block_shape{512, 17, 2} : block_shape{512, 11, 2};
   }
   if (widest <= 8)
   {
-    return is_small         ? block_shape{1024, value_bytes == 0 ? 5 : 3, 1}
-         : value_bytes == 0 ? block_shape{512, 13, 2}
-                            : block_shape{512, 9, 2};
+    return value_bytes == 0 ? block_shape{512, 13, 2} : block_shape{512, 9, 2};
   }
   if (widest <= 16)
   {
-    return is_small ? block_shape{512, 3, 2} : value_bytes == 0 ? block_shape{512, 7, 1} : block_shape{512, 5, 1};
+    return value_bytes == 0 ? block_shape{512, 7, 1} : block_shape{512, 5, 1};
   }
   if (widest <= 32)
   {
@@ -143,14 +145,6 @@ inline constexpr std::size_t look_blocks_per_sm = 4;
 
 /// Blocks that a small input is spread over.
 inline constexpr std::size_t blocks_for_small_inputs = 256;
-
-/// The blocks that sort n elements, where small ones sort `most_small` and large ones `most_large`.
-constexpr sort_class class_for(std::size_t n, std::size_t most_small, std::size_t most_large)
-{
-  bool const fits_small_block  = n <= most_small;
-  bool const splits_into_small = n > most_large && n <= most_small * 16;
-  return fits_small_block || splits_into_small ? sort_class::small : sort_class::large;
-}
 
 /// Elements that neighbouring buckets have that are sorted together: of a small input, few enough for all multiprocessors.
 constexpr std::size_t elements_together(std::size_t n, std::size_t most)

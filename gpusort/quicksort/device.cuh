@@ -13,8 +13,9 @@ namespace gpusort::quick
 /// Order is not kept, and a block partitions what is too large for it.
 struct unstable_form
 {
-  static constexpr bool keeps_order    = false;
-  static constexpr bool finishes_large = true;
+  static constexpr bool keeps_order         = false;
+  static constexpr bool merges_small_inputs = true;
+  static constexpr bool finishes_large      = true;
 
   template <class Key, class Value, class Compare>
   static void finish_large(cudaStream_t stream,

@@ -26,6 +26,43 @@ namespace hybrid = gpusort::hybrid;
 namespace merge  = gpusort::merge;
 using gpusort::testing::guarded_array;
 
+/// Hybrid sort and quicksort that split what they would rather merge.
+struct splitting_form : hybrid::stable_form
+{
+  static constexpr bool merges_small_inputs = false;
+};
+struct splitting_quick_form : gpusort::quick::unstable_form
+{
+  static constexpr bool merges_small_inputs = false;
+};
+struct split_t : gpusort::algorithm<split_t>
+{
+  static constexpr bool is_stable = true;
+  template <class Key, class Compare>
+  static constexpr bool supports = true;
+};
+struct quick_split_t : gpusort::algorithm<quick_split_t>
+{
+  static constexpr bool is_stable = false;
+  template <class Key, class Compare>
+  static constexpr bool supports = true;
+};
+
+} // namespace
+
+template <>
+struct gpusort::device_backend<split_t> : gpusort::hybrid::sample_sort<splitting_form>
+{};
+template <>
+struct gpusort::device_backend<quick_split_t> : gpusort::hybrid::sample_sort<splitting_quick_form>
+{};
+
+namespace
+{
+
+constexpr split_t split{};
+constexpr quick_split_t quick_split{};
+
 struct less_than
 {
   template <class Key>
@@ -78,6 +115,35 @@ keys_of(guarded_array<Key> const& keys, guarded_array<Value> const& values, std:
   return out;
 }
 
+template <class Key, class Value>
+constexpr std::size_t most_in_block = hybrid::device::plan<Key, Value>::most;
+
+/// Calls `sort` with what splits, in order or in any, if one block does not hold the n elements, and with what merges otherwise.
+template <class Key, class Value, class Sort>
+void with_split(std::size_t n, Sort sort)
+{
+  if (n > most_in_block<Key, Value>)
+  {
+    sort(split(thrust::device));
+  }
+  else
+  {
+    sort(gpusort::hybrid_sort(thrust::device));
+  }
+}
+template <class Key, class Value, class Sort>
+void with_quick_split(std::size_t n, Sort sort)
+{
+  if (n > most_in_block<Key, Value>)
+  {
+    sort(quick_split(thrust::device));
+  }
+  else
+  {
+    sort(gpusort::quicksort(thrust::device));
+  }
+}
+
 /// Sorts keys alone and with their positions as values, and compares with the C++ library's stable sort; what quicksort
 /// makes of equivalent keys is not said.
 template <class Value, class Key, class Compare>
@@ -100,37 +166,46 @@ void check(std::vector<Key> const& keys, Compare comp)
 
   guarded_array<Key> room(n);
   guarded_array<Value> values(n);
-  auto const with_stable = [&](auto algorithm, char const* name) {
-    SCOPED_TRACE(name);
+  auto const alone = [&](auto algorithm) {
     Key* const first = room.load(keys.data(), n, 1);
     gpusort::stable_sort(algorithm, first, first + n, comp);
     EXPECT_TRUE(room.holds(sorted.data())) << "keys alone";
-
-    Key* const with      = room.load(keys.data(), n, 3);
+  };
+  auto const with_values = [&](auto algorithm) {
+    Key* const first     = room.load(keys.data(), n, 3);
     Value* const carried = values.load(positions.data(), n, 1);
-    gpusort::stable_sort_by_key(algorithm, with, with + n, carried, comp);
+    gpusort::stable_sort_by_key(algorithm, first, first + n, carried, comp);
     EXPECT_TRUE(room.holds(sorted.data())) << "keys with values";
     EXPECT_TRUE(values.holds(sorted_positions.data())) << "values";
   };
-  with_stable(gpusort::hybrid_sort(thrust::device), "hybrid_sort");
-  with_stable(gpusort::merge_sort(thrust::device), "merge_sort");
+  {
+    SCOPED_TRACE("hybrid_sort");
+    with_split<Key, gpusort::block::no_values>(n, alone);
+    with_split<Key, Value>(n, with_values);
+  }
+  {
+    SCOPED_TRACE("merge_sort");
+    alone(gpusort::merge_sort(thrust::device));
+    with_values(gpusort::merge_sort(thrust::device));
+  }
 
-  Key* const quick              = room.load(keys.data(), n, 1);
-  Value* const carried_by_quick = values.load(positions.data(), n, 3);
-  gpusort::sort_by_key(gpusort::quicksort(thrust::device), quick, quick + n, carried_by_quick, comp);
+  Key* first            = room.load(keys.data(), n, 1);
+  Value* const by_quick = values.load(positions.data(), n, 3);
+  with_quick_split<Key, Value>(n, [&](auto algorithm) {
+    gpusort::sort_by_key(algorithm, first, first + n, by_quick, comp);
+  });
   std::vector<Key> out = keys_of(room, values, keys);
   EXPECT_TRUE(std::is_sorted(out.begin(), out.end(), comp)) << "quicksort with values";
-  Key* const alone = room.load(keys.data(), n, 3);
-  gpusort::sort(gpusort::quicksort(thrust::device), alone, alone + n, comp);
-  gpusort::testing::require(cudaMemcpy(out.data(), alone, n * sizeof(Key), cudaMemcpyDeviceToHost), "keys");
+  first = room.load(keys.data(), n, 3);
+  with_quick_split<Key, gpusort::block::no_values>(n, [&](auto algorithm) {
+    gpusort::sort(algorithm, first, first + n, comp);
+  });
+  gpusort::testing::require(cudaMemcpy(out.data(), first, n * sizeof(Key), cudaMemcpyDeviceToHost), "keys");
   EXPECT_TRUE(std::is_sorted(out.begin(), out.end(), comp)) << "quicksort";
   std::sort(out.begin(), out.end());
   std::sort(sorted.begin(), sorted.end());
   EXPECT_TRUE(out == sorted) << "quicksort: other keys";
 }
-
-template <class Key, class Value>
-constexpr std::size_t most_in_block = hybrid::device::plan<Key, Value>::most;
 
 /// What a block sorts of an input that is merged many ways in one pass, and the largest such input.
 template <class Key, class Value>
@@ -160,13 +235,10 @@ std::vector<std::size_t> sizes()
   {
     return {with + 1, 5 * alone, one_pass + 1, sizeof(Key) == 4 ? 160 * alone : 7 * alone};
   }
-  constexpr std::size_t small = hybrid::device::plan<Key, Value>::most_small;
-  constexpr auto tile         = most_in_tile<Key, Value>;
+  constexpr auto tile = most_in_tile<Key, Value>;
   return {
     2,
     33,
-    small,
-    small + 1,
     with - 1,
     with,
     with + 1,
@@ -174,8 +246,6 @@ std::vector<std::size_t> sizes()
     alone,
     alone + 1,
     3 * alone,
-    16 * small,
-    16 * small + 1,
     tile - 1,
     tile,
     tile + 1,
@@ -299,15 +369,15 @@ std::vector<Key> misleading(std::size_t n)
   }
   constexpr auto shape = hybrid::sample_shape_for(sizeof(Key));
   using plan           = hybrid::device::plan<Key, gpusort::block::no_values>;
-  plan const whole(n);
-  if (whole.depth.levels == 0)
+  if (n <= plan::most)
   {
     return keys;
   }
+  plan const whole(n);
   std::uint64_t const wanted = (n >> whole.depth.log2[0]) + 1;
   int const buckets          = hybrid::buckets_for(n, wanted, whole.depth.log2[0]);
   auto const samples =
-    static_cast<std::size_t>(hybrid::samples_for(n, buckets, wanted, whole.most_in_block, shape.threads * shape.items));
+    static_cast<std::size_t>(hybrid::samples_for(n, buckets, wanted, plan::most, shape.threads * shape.items));
   std::size_t const stride    = n / samples;
   std::uint64_t const spacing = 0xffff'ffffu / samples;
   for (std::size_t i = 0; i < samples; ++i)
@@ -389,23 +459,28 @@ void check_liar(std::vector<std::uint32_t> const& keys)
   std::vector<std::uint32_t> positions(n);
   std::iota(positions.begin(), positions.end(), 0u);
   guarded_array<std::uint32_t> room(n), values(n);
-  auto const with_each = [&](auto algorithm) {
+  auto const with_values = [&](auto algorithm) {
     std::uint32_t* const first   = room.load(keys.data(), n, 1);
     std::uint32_t* const carried = values.load(positions.data(), n, 1);
     gpusort::sort_by_key(algorithm, first, first + n, carried, Compare{});
     keys_of(room, values, keys);
-    std::uint32_t* const alone = room.load(keys.data(), n, 1);
-    gpusort::sort(algorithm, alone, alone + n, Compare{});
+  };
+  auto const alone = [&](auto algorithm) {
+    std::uint32_t* const first = room.load(keys.data(), n, 1);
+    gpusort::sort(algorithm, first, first + n, Compare{});
     std::vector<std::uint32_t> out(n), in = keys;
-    gpusort::testing::require(cudaMemcpy(out.data(), alone, n * sizeof(out[0]), cudaMemcpyDeviceToHost), "keys");
+    gpusort::testing::require(cudaMemcpy(out.data(), first, n * sizeof(out[0]), cudaMemcpyDeviceToHost), "keys");
     EXPECT_TRUE(room.holds(out.data()));
     std::sort(out.begin(), out.end());
     std::sort(in.begin(), in.end());
     EXPECT_TRUE(out == in) << "other keys";
   };
-  with_each(gpusort::hybrid_sort(thrust::device));
-  with_each(gpusort::quicksort(thrust::device));
-  with_each(gpusort::merge_sort(thrust::device));
+  with_split<std::uint32_t, std::uint32_t>(n, with_values);
+  with_split<std::uint32_t, gpusort::block::no_values>(n, alone);
+  with_quick_split<std::uint32_t, std::uint32_t>(n, with_values);
+  with_quick_split<std::uint32_t, gpusort::block::no_values>(n, alone);
+  with_values(gpusort::merge_sort(thrust::device));
+  alone(gpusort::merge_sort(thrust::device));
 }
 
 TEST(ComparisonPathsOfWords, ComparatorsThatLie)
@@ -495,14 +570,79 @@ TEST(ComparisonPathsOfRecords, WideOnesStayWholeAndInOrder)
       EXPECT_TRUE(room.holds(expected.data())) << name;
     };
     with(gpusort::merge_sort(thrust::device), "merge_sort");
-    with(gpusort::hybrid_sort(thrust::device), "hybrid_sort");
+    with_split<wide_record, gpusort::block::no_values>(n, [&](auto algorithm) { with(algorithm, "hybrid_sort"); });
+  }
+}
+
+/// Wrong once in `Times`, about records that have come through whole.
+template <unsigned Times>
+struct wrong_about_records
+{
+  __device__ bool operator()(wide_record const& a, wide_record const& b) const
+  {
+    bool const are_whole = a.rest[0] == a.position && b.rest[0] == b.position;
+    auto const now       = static_cast<std::uint32_t>(clock64()) * 0x9e3779b9u;
+    return !are_whole || (now >> 8) % Times == 0 ? b.key < a.key : a.key < b.key;
+  }
+};
+
+/// Every record is there once, whole, with the value that came with it.
+template <class Compare>
+void check_wide_liar(std::size_t n)
+{
+  SCOPED_TRACE(n);
+  std::vector<wide_record> in(n), out(n);
+  std::vector<std::uint32_t> positions(n), from(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    in[i]        = {mixed(i) % (n / 3 + 1), {i, ~i, i * 3, i * 5, i * 7, i * 9}, i};
+    positions[i] = static_cast<std::uint32_t>(i);
+  }
+  guarded_array<wide_record> room(n);
+  guarded_array<std::uint32_t> values(n);
+  auto const with = [&](auto algorithm) {
+    wide_record* const first     = room.load(in.data(), n, 1);
+    std::uint32_t* const carried = values.load(positions.data(), n, 1);
+    gpusort::sort_by_key(algorithm, first, first + n, carried, Compare{});
+    gpusort::testing::require(cudaMemcpy(out.data(), first, n * sizeof(out[0]), cudaMemcpyDeviceToHost), "records");
+    gpusort::testing::require(cudaMemcpy(from.data(), carried, n * sizeof(from[0]), cudaMemcpyDeviceToHost), "values");
+    EXPECT_TRUE(room.holds(out.data()) && values.holds(from.data()));
+    std::vector<bool> met(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      std::size_t const position = from[i];
+      if (position >= n || met[position] || out[i].position != position || out[i].key != in[position].key
+          || out[i].rest[5] != position * 9)
+      {
+        ADD_FAILURE() << "record " << i << " is none that came in, or one a second time";
+        break;
+      }
+      met[position] = true;
+    }
+  };
+  with(gpusort::merge_sort(thrust::device));
+  with_split<wide_record, std::uint32_t>(n, with);
+}
+
+TEST(ComparisonPathsOfRecords, ComparatorsThatLie)
+{
+  constexpr std::size_t tile = most_in_tile<wide_record, std::uint32_t>;
+  std::vector<std::size_t> sizes{100, tile, 10 * tile + 3, 40 * tile, 65'536};
+  if (in_a_hurry())
+  {
+    sizes = {3 * tile + 1};
+  }
+  for (std::size_t const n : sizes)
+  {
+    check_wide_liar<wrong_about_records<2>>(n);
+    check_wide_liar<wrong_about_records<30'000>>(n);
   }
 }
 
 TEST(ComparisonPathsOfWords, ScratchIsOneMoreArrayAndLittle)
 {
   std::uint32_t* const none = nullptr;
-  std::size_t const alone   = most_in_block<std::uint32_t, gpusort::block::no_values>;
+  std::size_t const alone   = most_in_tile<std::uint32_t, gpusort::block::no_values>;
   EXPECT_EQ(gpusort::workspace_bytes(gpusort::hybrid_sort(thrust::device), none, none + alone, less_than{}), 0u);
   for (int log2 = 22; log2 <= 34; ++log2)
   {

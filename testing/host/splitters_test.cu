@@ -64,11 +64,8 @@ void check_plan(std::size_t n)
   using plan = device::plan<Key, Value>;
   SCOPED_TRACE(n);
   plan const p(n);
-  EXPECT_LE(p.most_in_block, plan::most);
-  if (n <= p.most_in_block)
+  if (n <= plan::most)
   {
-    EXPECT_EQ(p.depth.levels, 0);
-    EXPECT_EQ(p.layout.bytes(), 0u);
     return;
   }
   ASSERT_TRUE(p.depth.levels >= 1 && p.depth.levels <= most_levels);
@@ -84,7 +81,7 @@ void check_plan(std::size_t n)
     segments <<= p.depth.log2[number];
   }
   // Even buckets leave room for what chance adds.
-  EXPECT_LE(n / segments, p.most_in_block * 9 / 16);
+  EXPECT_LE(n / segments, plan::most * 9 / 16);
 }
 
 TEST(Plan, HasRoomForAllBuckets)
@@ -140,8 +137,7 @@ constexpr bool fits_every_device()
 {
   return sizeof(choice_storage<Key, any_order>) <= runtime::least_shared_bytes
       && sizeof(order_storage<Key, Value, any_order>) <= runtime::least_shared_bytes
-      && sizeof(sort_storage<Key, Value, any_order, sort_class::small>) <= runtime::least_shared_bytes
-      && sizeof(sort_storage<Key, Value, any_order, sort_class::large>) <= runtime::least_shared_bytes
+      && sizeof(sort_storage<Key, Value, any_order>) <= runtime::least_shared_bytes
       && sizeof(leftover_storage<Key, Value, any_order>) <= runtime::least_shared_bytes;
 }
 

@@ -118,11 +118,9 @@ std::vector<std::size_t> sizes()
     {
       auto const digits = radix::pass_shape_for(key_bytes, moved_bytes);
       auto const runs   = merge::tile_shape_for(key_bytes, moved_bytes);
-      auto const small  = hybrid::sort_shape_for(key_bytes, moved_bytes, hybrid::sort_class::small);
       auto const bucket = hybrid::sort_shape_for(key_bytes, moved_bytes);
       add(digits.threads, digits.items);
       add(runs.threads, runs.items);
-      add(small.threads, small.items);
       add(bucket.threads, bucket.items);
       for (radix::sort_class const c : {radix::sort_class::small, radix::sort_class::large})
       {
