@@ -2,6 +2,8 @@
 // Source: Green, McColl, Bader, merge path; Satish, Harris and Garland, section IV.
 #pragma once
 
+#include <gpusort/block/warp.cuh>
+
 #include <cuda/std/detail/__config>
 
 #include <cstddef>
@@ -35,6 +37,28 @@ template <class Key, class Compare>
 __device__ bool precedes(Key a, Key b, Compare& comp)
 {
   return static_cast<bool>(comp(a, b));
+}
+
+/// merge_path by a warp, for runs that take long to read: lanes try places that are spread evenly over what is open. a and b are
+/// functions of a number. All lanes call it with the same arguments, and get the same answer.
+template <class A, class B, class Compare>
+__device__ int merge_path_of_warp(int diagonal, A a, int a_size, B b, int b_size, Compare& comp)
+{
+  int const lane = static_cast<int>(threadIdx.x) % 32;
+  int taken      = diagonal > b_size ? diagonal - b_size : 0;
+  int open       = (diagonal < a_size ? diagonal : a_size) - taken;
+  while (open > 0)
+  {
+    int const width     = (open + 32) / 33;
+    int const more      = taken + (lane + 1) * width;
+    bool const is_taken = more <= taken + open && !precedes(b(diagonal - more), a(more - 1), comp);
+    int const count     = __popc(__ballot_sync(all_lanes, is_taken));
+    int const left      = open - count * width;
+    taken += count * width;
+    open =
+      count < 32 && left >= width ? width - 1 : left; // the first that is not taken has been asked, or there is none
+  }
+  return taken;
 }
 
 /// Takes the next `count` <= Items keys of the stable merge of keys[a, a_end) and keys[b, b_end); source[i] says where

@@ -50,6 +50,28 @@ struct runs_of_threads
   }
 };
 
+/// Two runs side by side, sorted already.
+struct two_runs
+{
+  static constexpr bool are_sorted = true;
+
+  int a_size;
+  int size; // of both
+
+  __device__ int extent() const
+  {
+    return size;
+  }
+  __device__ bool are_left(int round) const
+  {
+    return round == 0 && a_size > 0 && a_size < size;
+  }
+  __device__ run_pair pair(int, int) const
+  {
+    return {0, a_size, a_size, size - a_size};
+  }
+};
+
 /// 2^log2 runs of any sizes, sorted already. Each begins where a thread's places do, with a gap behind it if need be, so that
 /// no thread has to do with two of them. All arrays are in shared memory.
 template <int Items>

@@ -3,6 +3,7 @@
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 
+#include <gpusort/merge/in_cluster.cuh>
 #include <gpusort/merge/kernels.cuh>
 #include <gpusort/merge/many_ways.cuh>
 #include <gpusort/merge/tuning.h>
@@ -39,7 +40,7 @@ void recover_after(cudaStream_t stream,
     passes);
 }
 
-/// Merge sort of inputs that are not too large: many runs at once. Stable; any comparator.
+/// Merge sort of inputs that are not too large: in one block or one cluster, or many runs at once. Stable; any comparator.
 struct many_ways
 {
   template <class Key, class Value, input_class Class>
@@ -55,10 +56,11 @@ struct many_ways
     runtime::layout layout;
 
     explicit plan(std::size_t n)
-        : blocks(class_for(n, shape_v<Key, Value, input_class::small>))
+        : blocks(class_for(n, shape_v<Key, Value, input_class::tiny>, shape_v<Key, Value, input_class::small>))
         , steps(many_way_plan_for(n,
-                                  blocks == input_class::small ? shape_v<Key, Value, input_class::small>
-                                                               : shape_v<Key, Value, input_class::medium>))
+                                  blocks == input_class::tiny    ? shape_v<Key, Value, input_class::tiny>
+                                  : blocks == input_class::small ? shape_v<Key, Value, input_class::small>
+                                                                 : shape_v<Key, Value, input_class::medium>))
     {
       if (!steps.is_possible || steps.passes == 0)
       {
@@ -93,7 +95,15 @@ struct many_ways
     constexpr bool are_alike     = shape_v<Key, Value, input_class::small> == shape_v<Key, Value, input_class::medium>;
     constexpr input_class medium = are_alike ? input_class::small : input_class::medium;
     plan<Key, Value> const plan(n);
-    if (plan.blocks == input_class::small)
+    if (plan.steps.passes > 0 && sort_in_one_cluster(stream, keys, values, n, comp))
+    {
+      return;
+    }
+    if (plan.blocks == input_class::tiny)
+    {
+      sort_in<input_class::tiny>(stream, plan, scratch, keys, values, n, comp);
+    }
+    else if (plan.blocks == input_class::small)
     {
       sort_in<input_class::small>(stream, plan, scratch, keys, values, n, comp);
     }
@@ -104,6 +114,30 @@ struct many_ways
   }
 
 private:
+  /// Sorts what is for a cluster, if the device has room for it: whether that is so.
+  template <class Key, class Value, class Compare>
+  static bool sort_in_one_cluster(cudaStream_t stream, Key* keys, Value* values, std::size_t n, Compare comp)
+  {
+    // Wide keys stay where they are, and blocks would have to compare those of others.
+    if constexpr (sizeof(Key) <= block::widest_moved_key)
+    {
+      using storage   = cluster_storage<Key, Value, Compare>;
+      unsigned blocks = 2;
+      while (blocks < most_cluster_blocks && std::size_t{storage::tile} * blocks < n)
+      {
+        blocks *= 2;
+      }
+      auto* const kernel = sort_in_cluster<Key, Value, Compare>;
+      runtime::launch_shape const shape{blocks, storage::threads, sizeof(storage), sizeof(storage), blocks};
+      if (n <= std::size_t{storage::tile} * blocks && runtime::can_launch_cluster(kernel, shape, stream))
+      {
+        runtime::launch(kernel, shape, stream, keys, values, static_cast<int>(n), comp);
+        return true;
+      }
+    }
+    return false;
+  }
+
   template <input_class Class, class Key, class Value, class Compare>
   static void sort_in(cudaStream_t stream,
                       plan<Key, Value> const& plan,

@@ -59,41 +59,54 @@ struct many_way_shape
   }
 };
 
-/// Small inputs are merged in one pass, where what counts is how soon a block is done; larger ones need large tiles.
+/// Tiny and small inputs are merged in one pass. What counts there is how soon a block is done: it has as few elements a thread as
+/// leave no more tiles than can be merged at once. Medium ones need large tiles.
 enum class input_class
 {
+  tiny,
   small,
   medium
 };
 
 /// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, custom comparator, us for the whole sort,
-/// with what others take: u32, 2^16 25.1 (27.2 with 13, 11 and 11 items), 2^20 68 (119 by the small class; 82 with 17, 15 and 15;
-/// 79 for 2 blocks); pairs of u32, 2^19 64 (72 with 17, 11 and 15); u64, 2^16 27.8 (30.8 with 9 of each), 2^20 104 (174 by the
-/// small class, 138 with 9 of each); pairs of u64, 2^18 59 (66 with 11 of each); 16 bytes, 2^16 33 (35.5 with 7, 7 and 6), 2^19
-/// 115 (175 by the small class); 64 bytes, 2^13 41 (50 with 5, 5 and 4, for which not every device has room).
+/// with what others take. Tiny: u32, 2^10 9.4 (10.9 with 3 items, 11.5 with 5, 13.1 with 9), 2^14 19.7 (20.3, 21.2, 23.3); u64,
+/// 2^14 21.2 (21.8 with 3, 22.8 with 5); 16 bytes, 2^14 24.0 (23.3 with 1, but 2^10 17.8 in place of 12.6; 23.6 with 3); 64 bytes,
+/// 2^14 44 (54 with 256 x 3, 45 with 512 x 1). Small: u32, 2^16 24.4 (25.9 with 9, 7 and 7 items, 29 tiny); u64 27 (30.6 tiny), pairs
+/// of u32 28 (36.7 tiny), of u64 31 (35.6 tiny), 16 bytes 33 (36.6 tiny), 64 bytes 91 (101 tiny; 2^13 50 with 5, 5 and 4, for
+/// which not every device has room, and 41 with 3). Medium: u32, 2^20 68 (119 with 9, 7 and 7; 82 with 17, 15 and 15; 79 for 2
+/// blocks); pairs of u32, 2^19 64 (72 with 17, 11 and 15); u64, 2^20 104 (138 with 9 of each); pairs of u64, 2^18 59 (66 with 11 of
+/// each); 16 bytes, 2^19 115 (175 with 5, 5 and 3).
 __host__ __device__ constexpr many_way_shape
 many_way_shape_for(std::size_t key_bytes, std::size_t value_bytes, input_class c)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
+  bool const is_alone      = value_bytes == 0;
+  if (c == input_class::tiny)
+  {
+    return widest <= 4  ? many_way_shape{512, 2, 2, 9, 1}
+         : widest <= 8  ? many_way_shape{512, 2, 2, 7, 1}
+         : widest <= 16 ? many_way_shape{512, 2, 2, 5, 1}
+                        : many_way_shape{256, 2, 2, 4, 1};
+  }
   if (c == input_class::small)
   {
-    return widest <= 4  ? many_way_shape{512, 9, 7, 7, 2}
-         : widest <= 8  ? many_way_shape{512, 7, 7, 5, 2}
+    return widest <= 4  ? many_way_shape{512, 5, is_alone ? 7 : 5, 7, 2}
+         : widest <= 8  ? many_way_shape{512, 5, 5, is_alone ? 7 : 5, 2}
          : widest <= 16 ? many_way_shape{512, 5, 5, 3, 2}
          : widest <= 32 ? many_way_shape{256, 5, 5, 3, 2}
                         : many_way_shape{256, 3, 3, 3, 2};
   }
   if (widest <= 4)
   {
-    return value_bytes == 0 ? many_way_shape{512, 17, 11, 15, 3} : many_way_shape{512, 13, 9, 11, 2};
+    return is_alone ? many_way_shape{512, 17, 11, 15, 3} : many_way_shape{512, 13, 9, 11, 2};
   }
   if (widest <= 8)
   {
-    return value_bytes == 0 ? many_way_shape{512, 11, 11, 11, 2} : many_way_shape{512, 9, 9, 9, 2};
+    return is_alone ? many_way_shape{512, 11, 11, 11, 2} : many_way_shape{512, 9, 9, 9, 2};
   }
   if (widest <= 16)
   {
-    return value_bytes == 0 ? many_way_shape{512, 7, 7, 6, 2} : many_way_shape{512, 5, 5, 5, 2};
+    return is_alone ? many_way_shape{512, 7, 7, 6, 2} : many_way_shape{512, 5, 5, 5, 2};
   }
   return many_way_shape_for(key_bytes, value_bytes, input_class::small);
 }
@@ -216,10 +229,16 @@ constexpr many_way_plan many_way_plan_with(std::uint64_t n, std::uint64_t tile, 
   return plan;
 }
 
+/// Elements that a block of a shape sorts.
+__host__ __device__ constexpr std::uint64_t tile_of(many_way_shape const& shape)
+{
+  return static_cast<std::uint64_t>(shape.threads) * static_cast<std::uint64_t>(shape.sort_items);
+}
+
 /// The sort of n elements in as few passes as do.
 constexpr many_way_plan many_way_plan_for(std::uint64_t n, many_way_shape const& shape)
 {
-  auto const most  = static_cast<std::uint64_t>(shape.threads) * static_cast<std::uint64_t>(shape.sort_items);
+  auto const most  = tile_of(shape);
   auto const least = most < least_tile ? most : least_tile;
   many_way_plan plan{};
   plan.is_possible = n <= most;
@@ -247,11 +266,20 @@ constexpr std::uint64_t samples_of(many_way_plan const& plan, std::uint64_t n, i
   return most;
 }
 
-/// Small is what blocks of that class merge in one pass.
-constexpr input_class class_for(std::uint64_t n, many_way_shape const& small)
+/// The blocks that sort n elements: the first class of which one can alone, or else of which as many can as are merged in one pass.
+constexpr input_class class_for(std::uint64_t n, many_way_shape const& tiny, many_way_shape const& small)
 {
-  auto const most = static_cast<std::uint64_t>(small.threads) * static_cast<std::uint64_t>(small.sort_items);
-  return n <= most * most_ways(small) ? input_class::small : input_class::medium;
+  bool const is_alone = n <= tile_of(small);
+  if (n <= tile_of(tiny) * (is_alone ? 1 : most_ways(tiny)))
+  {
+    return input_class::tiny;
+  }
+  return n <= tile_of(small) * (is_alone ? 1 : most_ways(small)) ? input_class::small : input_class::medium;
 }
+
+/// Blocks of the largest cluster that sorts an input: what needs no asking. u32, us in a cluster and in two launches: 2^12 14.4 and
+/// 16.4, 2^13 17.0 and 17.6; of 16 blocks, 2^14 20.4 and 19.0. u64, 2^12: 16.2 and 18.9; pairs of u32 16.0 and 20.4. Tiles of a half
+/// or a quarter: 2^12 14.6 and 15.9.
+inline constexpr unsigned most_cluster_blocks = 8;
 
 } // namespace gpusort::merge

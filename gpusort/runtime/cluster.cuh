@@ -37,10 +37,10 @@ __device__ inline void sync_cluster()
 
 /// The object in a block's shared memory that is where `shared` is in this one's. Blocks may not leave while others read.
 template <class T>
-__device__ T const* in_block(T const* shared, unsigned block)
+__device__ T* in_block(T* shared, unsigned block)
 {
 #if __CUDA_ARCH__ >= 900
-  return static_cast<T const*>(__cluster_map_shared_rank(shared, block));
+  return static_cast<T*>(__cluster_map_shared_rank(shared, block));
 #else
   return shared;
 #endif

@@ -207,15 +207,14 @@ void check(std::vector<Key> const& keys, Compare comp)
   EXPECT_TRUE(out == sorted) << "quicksort: other keys";
 }
 
-/// What a block sorts of an input that is merged many ways in one pass, and the largest such input.
-template <class Key, class Value>
-constexpr merge::many_way_shape small_shape =
-  merge::many_way_shape_for(sizeof(Key), sizeof(Value), merge::input_class::small);
-template <class Key, class Value>
-constexpr std::size_t most_in_tile =
-  static_cast<std::size_t>(small_shape<Key, Value>.threads) * small_shape<Key, Value>.sort_items;
-template <class Key, class Value>
-constexpr std::size_t most_in_one_pass = most_in_tile<Key, Value> * merge::most_ways(small_shape<Key, Value>);
+/// What a block of a class sorts, and the largest input of such blocks that is merged in one pass.
+template <class Key, class Value, merge::input_class Class>
+constexpr merge::many_way_shape shape_of_class = merge::many_way_shape_for(sizeof(Key), sizeof(Value), Class);
+template <class Key, class Value, merge::input_class Class = merge::input_class::small>
+constexpr std::size_t most_in_tile = merge::tile_of(shape_of_class<Key, Value, Class>);
+template <class Key, class Value, merge::input_class Class = merge::input_class::small>
+constexpr std::size_t most_in_one_pass =
+  most_in_tile<Key, Value, Class> * merge::most_ways(shape_of_class<Key, Value, Class>);
 
 /// Under a sanitizer everything takes long.
 bool in_a_hurry()
@@ -223,8 +222,8 @@ bool in_a_hurry()
   return std::getenv("GPUSORT_TEST_STEP") != nullptr;
 }
 
-/// What one block takes, the least that is split, a few buckets, many, and two levels; of merge sort, one tile and several, one
-/// pass and two, and pairs of runs.
+/// What one block takes, the least that is split, a few buckets, many, and two levels; of merge sort, one tile of either class, what
+/// a cluster has, in blocks that all have something and in others, one pass of either class and two, and pairs of runs.
 template <class Key, class Value>
 std::vector<std::size_t> sizes()
 {
@@ -235,10 +234,16 @@ std::vector<std::size_t> sizes()
   {
     return {with + 1, 5 * alone, one_pass + 1, sizeof(Key) == 4 ? 160 * alone : 7 * alone};
   }
-  constexpr auto tile = most_in_tile<Key, Value>;
+  constexpr auto tile         = most_in_tile<Key, Value>;
+  constexpr auto tiny         = most_in_tile<Key, Value, merge::input_class::tiny>;
+  constexpr auto of_cluster   = tiny * merge::most_cluster_blocks;
+  constexpr auto of_tiny_pass = most_in_one_pass<Key, Value, merge::input_class::tiny>;
   return {
     2,
     33,
+    tiny - 1,
+    tiny,
+    tiny + 1,
     with - 1,
     with,
     with + 1,
@@ -249,7 +254,14 @@ std::vector<std::size_t> sizes()
     tile - 1,
     tile,
     tile + 1,
-    2 * tile + 1,
+    3 * tiny + 1,
+    4 * tiny,
+    4 * tiny + 1,
+    of_cluster - tiny,
+    of_cluster,
+    of_cluster + 1,
+    of_tiny_pass,
+    of_tiny_pass + 1,
     100'003,
     one_pass - 1,
     one_pass,
@@ -516,7 +528,7 @@ struct seldom_wrong
 
 TEST(ComparisonPathsOfWords, ComparatorsThatAreSeldomWrong)
 {
-  for (std::size_t const n : {20'000u, 140'000u, 300'000u, 1'000'000u})
+  for (std::size_t const n : {3'000u, 8'000u, 20'000u, 60'000u, 140'000u, 300'000u, 1'000'000u})
   {
     std::vector<std::uint32_t> keys(n);
     for (std::size_t i = 0; i < n; ++i)

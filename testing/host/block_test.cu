@@ -2,6 +2,7 @@
 #include <gpusort/algorithm.h>
 #include <gpusort/block/merge.cuh>
 #include <gpusort/dispatch/elements.h>
+#include <gpusort/merge/in_cluster.cuh>
 #include <gpusort/merge/kernels.cuh>
 #include <gpusort/merge/many_ways.cuh>
 #include <gpusort/merge/tuning.h>
@@ -472,8 +473,13 @@ void expect_that_merge_fits()
   using sorter = merge::tile_sort<Key, Value, thrust::less<Key>>;
   EXPECT_LE(sizeof(typename sorter::shared_storage), most_shared_bytes);
   EXPECT_LE(sizeof(merge::merge_storage<Key, Value>), most_shared_bytes);
+  expect_that_many_ways_fit<Key, Value, merge::input_class::tiny>();
   expect_that_many_ways_fit<Key, Value, merge::input_class::small>();
   expect_that_many_ways_fit<Key, Value, merge::input_class::medium>();
+  if constexpr (sizeof(Key) <= block::widest_moved_key)
+  {
+    EXPECT_LE(sizeof(merge::cluster_storage<Key, Value, thrust::less<Key>>), most_shared_bytes);
+  }
 }
 
 TEST(SharedMemory, OfMergeFitsEveryDevice)

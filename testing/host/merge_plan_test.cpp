@@ -18,6 +18,19 @@ struct element
   std::size_t key_bytes, value_bytes;
 };
 
+constexpr input_class all_classes[] = {input_class::tiny, input_class::small, input_class::medium};
+
+many_way_shape shape_for(element const& e, input_class c)
+{
+  return many_way_shape_for(e.key_bytes, e.value_bytes, c);
+}
+
+/// The class that is chosen for n elements.
+input_class class_of(element const& e, std::uint64_t n)
+{
+  return class_for(n, shape_for(e, input_class::tiny), shape_for(e, input_class::small));
+}
+
 std::vector<element> elements()
 {
   return {{1, 0},
@@ -86,9 +99,9 @@ TEST(ManyWayPlan, MergesAllAndHasRoomForAll)
 {
   for (element const e : elements())
   {
-    for (input_class const c : {input_class::small, input_class::medium})
+    for (input_class const c : all_classes)
     {
-      many_way_shape const shape = many_way_shape_for(e.key_bytes, e.value_bytes, c);
+      many_way_shape const shape = shape_for(e, c);
       for (std::uint64_t const n : sizes())
       {
         SCOPED_TRACE(::testing::Message() << e.key_bytes << " and " << e.value_bytes << " bytes, n = " << n);
@@ -116,23 +129,45 @@ TEST(ManyWayPlan, IsPossibleForWhatFitsItsClass)
 {
   for (element const e : elements())
   {
-    many_way_shape const small = many_way_shape_for(e.key_bytes, e.value_bytes, input_class::small);
     for (std::uint64_t const n : sizes())
     {
       SCOPED_TRACE(::testing::Message() << e.key_bytes << " and " << e.value_bytes << " bytes, n = " << n);
-      if (class_for(n, small) == input_class::small)
+      input_class const c      = class_of(e, n);
+      many_way_plan const plan = many_way_plan_for(n, shape_for(e, c));
+      if (c != input_class::medium)
       {
-        many_way_plan const plan = many_way_plan_for(n, small);
         EXPECT_TRUE(plan.is_possible);
         EXPECT_LE(plan.passes, 1);
       }
       // As far as automatic asks for it: 8 MB and a million elements. Wide elements go to hybrid sort where a plan ends.
       else if (n * (e.key_bytes + e.value_bytes) <= 1u << 23 && e.key_bytes <= 16 && e.value_bytes <= 16)
       {
-        EXPECT_TRUE(
-          many_way_plan_for(n, many_way_shape_for(e.key_bytes, e.value_bytes, input_class::medium)).is_possible);
+        EXPECT_TRUE(plan.is_possible);
       }
     }
+  }
+}
+
+TEST(ManyWayPlan, TakesTheFirstClassOfWhichABlockIsEnough)
+{
+  for (element const e : elements())
+  {
+    SCOPED_TRACE(::testing::Message() << e.key_bytes << " and " << e.value_bytes << " bytes");
+    many_way_shape const tiny   = shape_for(e, input_class::tiny);
+    many_way_shape const small  = shape_for(e, input_class::small);
+    std::uint64_t const of_tiny = tile_of(tiny), of_small = tile_of(small);
+    ASSERT_LT(of_tiny, of_small);
+    EXPECT_EQ(class_of(e, 1), input_class::tiny);
+    EXPECT_EQ(class_of(e, of_tiny), input_class::tiny);
+    EXPECT_EQ(class_of(e, of_tiny + 1), input_class::small);
+    EXPECT_EQ(class_of(e, of_small), input_class::small);
+    EXPECT_EQ(class_of(e, of_small + 1), input_class::tiny);
+    EXPECT_EQ(class_of(e, of_tiny * most_ways(tiny)), input_class::tiny);
+    EXPECT_EQ(class_of(e, of_tiny * most_ways(tiny) + 1), input_class::small);
+    EXPECT_EQ(class_of(e, of_small * most_ways(small)), input_class::small);
+    EXPECT_EQ(class_of(e, of_small * most_ways(small) + 1), input_class::medium);
+    EXPECT_EQ(many_way_plan_for(of_tiny, tiny).passes, 0);
+    EXPECT_EQ(many_way_plan_for(of_small, small).passes, 0);
   }
 }
 
@@ -140,12 +175,10 @@ TEST(ManyWayPlan, SamplesTakeLittleRoom)
 {
   for (element const e : elements())
   {
-    many_way_shape const small = many_way_shape_for(e.key_bytes, e.value_bytes, input_class::small);
     for (std::uint64_t n = 1 << 16; n <= 1 << 20; n *= 2)
     {
       SCOPED_TRACE(::testing::Message() << e.key_bytes << " and " << e.value_bytes << " bytes, n = " << n);
-      many_way_plan const plan =
-        many_way_plan_for(n, many_way_shape_for(e.key_bytes, e.value_bytes, class_for(n, small)));
+      many_way_plan const plan = many_way_plan_for(n, shape_for(e, class_of(e, n)));
       if (!plan.is_possible)
       {
         continue;

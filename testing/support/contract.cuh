@@ -122,6 +122,11 @@ std::vector<std::size_t> sizes()
       add(digits.threads, digits.items);
       add(runs.threads, runs.items);
       add(bucket.threads, bucket.items);
+      for (merge::input_class const c : {merge::input_class::tiny, merge::input_class::small})
+      {
+        auto const merged = merge::many_way_shape_for(key_bytes, moved_bytes, c);
+        add(merged.threads, merged.sort_items);
+      }
       for (radix::sort_class const c : {radix::sort_class::small, radix::sort_class::large})
       {
         auto const whole = radix::sort_shape_for(key_bytes, moved_bytes, c);
