@@ -43,15 +43,25 @@ namespace visibility
 using index_type    = std::uint32_t;
 using back_to_front = thrust::greater<float>;
 
+/// The same order by a comparator that no library knows: both have to call it.
+struct farther_first
+{
+  __host__ __device__ bool operator()(float a, float b) const
+  {
+    return b < a;
+  }
+};
+
 struct options
 {
   std::string file, relief, output, eye;
-  std::string format    = "auto";
-  std::string algorithm = "automatic";
-  std::size_t generate  = 0;
-  bool host             = false;
-  bool check            = false;
-  int repeat            = 0;
+  std::string format     = "auto";
+  std::string algorithm  = "automatic";
+  std::string comparator = "greater";
+  std::size_t generate   = 0;
+  bool host              = false;
+  bool check             = false;
+  int repeat             = 0;
 };
 
 /// A point's distance to the eye, rounded to float32 once. Device code would fuse multiplications and additions, and so
@@ -176,8 +186,8 @@ std::string name_of()
 // ---------------------------------------------------------------------------------------------------------------------
 // The work
 
-template <class Tag>
-result order_on_gpu(Tag tag, point_cloud const& cloud, distance_to eye, int repeat)
+template <class Tag, class Compare>
+result order_on_gpu(Tag tag, Compare comp, point_cloud const& cloud, distance_to eye, int repeat)
 {
   std::size_t const n = cloud.size();
   thrust::device_vector<point> const points(cloud.begin(), cloud.end());
@@ -195,9 +205,8 @@ result order_on_gpu(Tag tag, point_cloud const& cloud, distance_to eye, int repe
   };
 
   // Neither of these two calls allocates or waits: ours has a workspace, Thrust's an allocator that keeps its memory.
-  auto const plain = thrust::cuda::par.on(stream.get());
-  std::size_t const bytes =
-    gpusort::workspace_bytes_by_key(tag(plain), keys_first, keys_last, vertices_first, back_to_front{});
+  auto const plain        = thrust::cuda::par.on(stream.get());
+  std::size_t const bytes = gpusort::workspace_bytes_by_key(tag(plain), keys_first, keys_last, vertices_first, comp);
   thrust::device_vector<char> scratch(bytes);
   gpusort::workspace workspace{thrust::raw_pointer_cast(scratch.data()), bytes};
   reusing_allocator cache;
@@ -214,22 +223,20 @@ result order_on_gpu(Tag tag, point_cloud const& cloud, distance_to eye, int repe
 
   result r;
   r.algorithm        = std::is_same_v<Tag, gpusort::automatic_t>
-                       ? name_of<gpusort::selected_t<float, back_to_front>>() + ", chosen by automatic"
+                       ? name_of<gpusort::selected_t<float, Compare>>() + ", chosen by automatic"
                        : name_of<Tag>();
   auto const measure = [&](char const* call, auto const& sort) {
     r.timings.push_back({call, median_milliseconds(stream.get(), repeat, reset, sort)});
   };
-  measure("gpusort::sort_by_key, par_nosync, workspace", [&] {
-    gpusort::sort_by_key(tag(ours_in_workspace), keys_first, keys_last, vertices_first, back_to_front{});
-  });
+  measure("gpusort::sort_by_key, par_nosync, workspace",
+          [&] { gpusort::sort_by_key(tag(ours_in_workspace), keys_first, keys_last, vertices_first, comp); });
   r.ours = download();
   measure("thrust::sort_by_key, par_nosync, kept memory",
-          [&] { thrust::sort_by_key(thrusts_in_cache, keys_first, keys_last, vertices_first, back_to_front{}); });
+          [&] { thrust::sort_by_key(thrusts_in_cache, keys_first, keys_last, vertices_first, comp); });
   r.thrusts = download();
   measure("gpusort::sort_by_key, par",
-          [&] { gpusort::sort_by_key(tag(plain), keys_first, keys_last, vertices_first, back_to_front{}); });
-  measure("thrust::sort_by_key, par",
-          [&] { thrust::sort_by_key(plain, keys_first, keys_last, vertices_first, back_to_front{}); });
+          [&] { gpusort::sort_by_key(tag(plain), keys_first, keys_last, vertices_first, comp); });
+  measure("thrust::sort_by_key, par", [&] { thrust::sort_by_key(plain, keys_first, keys_last, vertices_first, comp); });
   return r;
 }
 
@@ -258,39 +265,45 @@ ordering order_on_host(std::vector<float> distances, int repeat, double& millise
   return o;
 }
 
-template <class Tag>
-result order_on_host(Tag tag, point_cloud const& cloud, distance_to eye, int repeat)
+template <class Tag, class Compare>
+result order_on_host(Tag tag, Compare comp, point_cloud const& cloud, distance_to eye, int repeat)
 {
   std::vector<float> const distances = distances_on_host(cloud, eye);
   double our_time = 0, thrust_time = 0;
   result r;
   r.ours      = order_on_host(distances, repeat, our_time, [&](float* first, float* last, index_type* vertices) {
-    gpusort::sort_by_key(tag(thrust::host), first, last, vertices, back_to_front{});
+    gpusort::sort_by_key(tag(thrust::host), first, last, vertices, comp);
   });
-  r.thrusts   = order_on_host(distances, repeat, thrust_time, [](float* first, float* last, index_type* vertices) {
-    thrust::sort_by_key(thrust::host, first, last, vertices, back_to_front{});
+  r.thrusts   = order_on_host(distances, repeat, thrust_time, [&](float* first, float* last, index_type* vertices) {
+    thrust::sort_by_key(thrust::host, first, last, vertices, comp);
   });
   r.algorithm = std::is_same_v<Tag, gpusort::automatic_t> ? "std::stable_sort, chosen by automatic" : name_of<Tag>();
   r.timings   = {{"gpusort::sort_by_key, host", our_time}, {"thrust::sort_by_key, host", thrust_time}};
   return r;
 }
 
-result order(options const& given, point_cloud const& cloud, distance_to eye, bool on_gpu)
+template <class Compare>
+result order(Compare comp, options const& given, point_cloud const& cloud, distance_to eye, bool on_gpu)
 {
   int const repeat = given.repeat != 0 ? given.repeat : on_gpu ? 11 : 3;
-  if (on_gpu)
+  auto const with  = [&](auto tag) {
+    return on_gpu ? order_on_gpu(tag, comp, cloud, eye, repeat) : order_on_host(tag, comp, cloud, eye, repeat);
+  };
+  if (given.algorithm == "radix")
   {
-    return given.algorithm == "radix"     ? order_on_gpu(gpusort::radix_sort, cloud, eye, repeat)
-         : given.algorithm == "merge"     ? order_on_gpu(gpusort::merge_sort, cloud, eye, repeat)
-         : given.algorithm == "quicksort" ? order_on_gpu(gpusort::quicksort, cloud, eye, repeat)
-         : given.algorithm == "hybrid"    ? order_on_gpu(gpusort::hybrid_sort, cloud, eye, repeat)
-                                          : order_on_gpu(gpusort::automatic, cloud, eye, repeat);
+    if constexpr (gpusort::supports_v<gpusort::radix_sort_t, float, Compare>)
+    {
+      return with(gpusort::radix_sort);
+    }
+    else
+    {
+      throw std::runtime_error("radix sort reads digits and calls no comparator: it has no use for --comparator own");
+    }
   }
-  return given.algorithm == "radix"     ? order_on_host(gpusort::radix_sort, cloud, eye, repeat)
-       : given.algorithm == "merge"     ? order_on_host(gpusort::merge_sort, cloud, eye, repeat)
-       : given.algorithm == "quicksort" ? order_on_host(gpusort::quicksort, cloud, eye, repeat)
-       : given.algorithm == "hybrid"    ? order_on_host(gpusort::hybrid_sort, cloud, eye, repeat)
-                                        : order_on_host(gpusort::automatic, cloud, eye, repeat);
+  return given.algorithm == "merge"     ? with(gpusort::merge_sort)
+       : given.algorithm == "quicksort" ? with(gpusort::quicksort)
+       : given.algorithm == "hybrid"    ? with(gpusort::hybrid_sort)
+                                        : with(gpusort::automatic);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -384,7 +397,8 @@ void run(options const& given)
   std::printf("eye         %.9g,%.9g,%.9g\n", eye.x, eye.y, eye.z);
   std::printf("ran on      %s\n", on_gpu ? gpu_name().c_str() : "the host, one thread");
 
-  result const r = order(given, cloud, eye, on_gpu);
+  result const r = given.comparator == "own" ? order(farther_first{}, given, cloud, eye, on_gpu)
+                                             : order(back_to_front{}, given, cloud, eye, on_gpu);
   std::printf("algorithm   %s\n", r.algorithm.c_str());
   for (timing const& t : r.timings)
   {
@@ -418,6 +432,9 @@ int main(int argc, char** argv)
     ->type_name("NAME");
   app.add_option("--algorithm", given.algorithm, "automatic, radix, merge, hybrid or quicksort")
     ->check(CLI::IsMember({"automatic", "radix", "merge", "quicksort", "hybrid"}))
+    ->type_name("NAME");
+  app.add_option("--comparator", given.comparator, "greater, or own: a function object that no library knows")
+    ->check(CLI::IsMember({"greater", "own"}))
     ->type_name("NAME");
   app.add_option("--eye", given.eye, "where to look from; else outside the bounding box")->type_name("X,Y,Z");
   app.add_flag("--host", given.host, "sort on the host, GPU or not");
