@@ -93,8 +93,8 @@ template <class Algorithm>
 struct device_backend : detail::no_backend
 {};
 
-/// Radix sort when the keys have a radix order under the comparator; otherwise merge sort or hybrid sort, as the number
-/// of elements and their size suggest. What a bare policy means.
+/// Radix sort when the keys have a radix order under the comparator; otherwise hybrid sort, which is merge sort where few or
+/// small elements suggest it. What a bare policy means.
 struct automatic_t : algorithm<automatic_t>
 {
   static constexpr bool is_stable = true;
@@ -102,7 +102,8 @@ struct automatic_t : algorithm<automatic_t>
   static constexpr bool supports = true;
 };
 
-/// Three-way quicksort with sampled pivots and a depth bound. Not stable; O(n log n).
+/// Three-way quicksort with sampled pivots and a depth bound; on the GPU, what is not worth a partition is merged. Not stable;
+/// O(n log n).
 /// Source: Cederman and Tsigas, GPU-Quicksort, section 3.
 struct quicksort_t : algorithm<quicksort_t>
 {
@@ -111,7 +112,8 @@ struct quicksort_t : algorithm<quicksort_t>
   static constexpr bool supports = true;
 };
 
-/// A split into buckets by sampled splitters, then a merge sort of each bucket. Stable; O(n log n).
+/// A split into buckets by sampled splitters, then a merge sort of each bucket; on the GPU, what is not worth a split is merged
+/// whole. Stable; O(n log n).
 /// Source: Sintorn and Assarsson, Fast Parallel GPU-Sorting Using a Hybrid Algorithm.
 struct hybrid_sort_t : algorithm<hybrid_sort_t>
 {
