@@ -14,15 +14,11 @@ struct block_shape
   int threads;
   int items; // a thread
   int blocks; // a multiprocessor: what registers are shared out for
-
-  constexpr bool operator==(block_shape const& other) const
-  {
-    return threads == other.threads && items == other.items && blocks == other.blocks;
-  }
 };
 
 /// Whether a split is worth its launches, for n elements of so many bytes, keys and values counted; fewer are merged. Measured on
-/// an H200 with CUDA 13.0, uniform keys, us by merge sort and by hybrid sort:
+/// an H200 with CUDA 13.0, uniform keys, us by merge sort and by hybrid sort (of versions before small tiles had few elements a
+/// thread):
 ///   4-byte keys: 2^18 36 and 68, 2^20 68 and 102, 2^21 144 and 129; with 4-byte values: 2^20 117 and 122, 2^21 232 and 162;
 ///   8-byte keys: 2^18 48 and 72, 2^20 104 and 127, 2^21 200 and 178; with 8-byte values: 2^19 75 and 110, 2^20 168 and 142;
 ///   16 bytes: 2^18 62 and 99, 2^19 115 and 122, 2^20 216 and 153; 64 bytes: 2^15 57 and 68, 2^16 97 and
@@ -179,14 +175,10 @@ struct split_depth
   }
 };
 
-/// The split of n elements into buckets for blocks that sort `most`: as few levels as do, and as many buckets in each.
+/// The split of n > most elements into buckets for blocks that sort `most`: as few levels as do, and as many buckets in each.
 constexpr split_depth split_depth_for(std::size_t n, std::size_t most)
 {
   split_depth depth{};
-  if (n <= most)
-  {
-    return depth;
-  }
   int bits = 2; // a tree of one splitter has no bucket of equals
   while (n >> bits > bucket_size_for(most))
   {

@@ -1,5 +1,5 @@
-// Merge sort on the GPU: sort tiles inside blocks, then merge runs until one is left: many at once where the input is not too
-// large for that, in pairs otherwise.
+// Merge sort on the GPU: sort tiles inside blocks, then merge runs until one is left: in one cluster, or many at once, where the
+// input is not too large for that, in pairs otherwise.
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 
@@ -118,6 +118,7 @@ private:
   template <class Key, class Value, class Compare>
   static bool sort_in_one_cluster(cudaStream_t stream, Key* keys, Value* values, std::size_t n, Compare comp)
   {
+    static_assert(most_cluster_blocks <= runtime::portable_cluster);
     // Wide keys stay where they are, and blocks would have to compare those of others.
     if constexpr (sizeof(Key) <= block::widest_moved_key)
     {

@@ -65,13 +65,17 @@ __device__ bool merge_part_in_cluster(
   int const warp = static_cast<int>(threadIdx.x) / 32;
   if (warp < 2)
   {
-    shared.cuts[next][warp] = block::merge_path_of_warp(
+    int const cut = block::merge_path_of_warp(
       begin - a_begin + (warp == 0 ? 0 : size),
       [&](int number) { return key_at(a_begin + number); },
       b_begin - a_begin,
       [&](int number) { return key_at(b_begin + number); },
       b_size,
       comp);
+    if (threadIdx.x % 32 == 0)
+    {
+      shared.cuts[next][warp] = cut;
+    }
   }
   __syncthreads();
   int const a_first      = a_begin + shared.cuts[next][0];
@@ -103,8 +107,8 @@ __device__ bool merge_part_in_cluster(
   return is_possible && is_merged;
 }
 
-/// Whether this block and the next one have cut runs differently between them, in the round that made sorted runs of `run`. One
-/// thread asks.
+/// Whether this block and the next one have cut runs differently between them, in the round that made sorted runs of `run`. All
+/// threads may ask, and the first one is told.
 template <class Key, class Value, class Compare>
 __device__ bool is_cut_twice(cluster_storage<Key, Value, Compare> const& shared, int turn, int run, int begin, int n)
 {

@@ -83,10 +83,7 @@ many_way_shape_for(std::size_t key_bytes, std::size_t value_bytes, input_class c
   bool const is_alone      = value_bytes == 0;
   if (c == input_class::tiny)
   {
-    return widest <= 4  ? many_way_shape{512, 2, 2, 9, 1}
-         : widest <= 8  ? many_way_shape{512, 2, 2, 7, 1}
-         : widest <= 16 ? many_way_shape{512, 2, 2, 5, 1}
-                        : many_way_shape{256, 2, 2, 4, 1};
+    return widest <= 16 ? many_way_shape{512, 2, 2, 5, 1} : many_way_shape{256, 2, 2, 3, 1};
   }
   if (c == input_class::small)
   {
@@ -277,7 +274,7 @@ constexpr input_class class_for(std::uint64_t n, many_way_shape const& tiny, man
   return n <= tile_of(small) * (is_alone ? 1 : most_ways(small)) ? input_class::small : input_class::medium;
 }
 
-/// Blocks of the largest cluster that sorts an input: what needs no asking. u32, us in a cluster and in two launches: 2^12 14.4 and
+/// Blocks of the largest cluster that sorts an input. u32, us in a cluster and in two launches: 2^12 14.4 and
 /// 16.4, 2^13 17.0 and 17.6; of 16 blocks, 2^14 20.4 and 19.0. u64, 2^12: 16.2 and 18.9; pairs of u32 16.0 and 20.4. Tiles of a half
 /// or a quarter: 2^12 14.6 and 15.9.
 inline constexpr unsigned most_cluster_blocks = 8;

@@ -2,6 +2,7 @@
 // equals, buckets that are too large. Merge sort: one block, runs merged many at once in one pass and more, runs in pairs.
 #include <testing/support/device_memory.cuh>
 
+#include <gpusort/block/merge.cuh>
 #include <gpusort/hybrid/device.cuh>
 #include <gpusort/hybrid/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
@@ -10,6 +11,7 @@
 #include <gpusort/sort.h>
 #include <gpusort/workspace.h>
 #include <gtest/gtest.h>
+#include <thrust/device_vector.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +19,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace
@@ -209,7 +212,7 @@ void check(std::vector<Key> const& keys, Compare comp)
 
 /// What a block of a class sorts, and the largest input of such blocks that is merged in one pass.
 template <class Key, class Value, merge::input_class Class>
-constexpr merge::many_way_shape shape_of_class = merge::many_way_shape_for(sizeof(Key), sizeof(Value), Class);
+constexpr merge::many_way_shape shape_of_class = merge::many_way_traits<Key, Value, Class>::shape;
 template <class Key, class Value, merge::input_class Class = merge::input_class::small>
 constexpr std::size_t most_in_tile = merge::tile_of(shape_of_class<Key, Value, Class>);
 template <class Key, class Value, merge::input_class Class = merge::input_class::small>
@@ -649,6 +652,118 @@ TEST(ComparisonPathsOfRecords, ComparatorsThatLie)
     check_wide_liar<wrong_about_records<2>>(n);
     check_wide_liar<wrong_about_records<30'000>>(n);
   }
+}
+
+/// merge_path of all diagonals by one warp, beside those of one thread each.
+__global__ void
+cut_all(std::uint32_t const* a, int a_size, std::uint32_t const* b, int b_size, int* by_warp, int* alone)
+{
+  less_than comp;
+  for (int diagonal = 0; diagonal <= a_size + b_size; ++diagonal)
+  {
+    int const cut = gpusort::block::merge_path_of_warp(
+      diagonal, [&](int i) { return a[i]; }, a_size, [&](int i) { return b[i]; }, b_size, comp);
+    if (threadIdx.x == 0)
+    {
+      by_warp[diagonal] = cut;
+      alone[diagonal]   = gpusort::block::merge_path(diagonal, a, a_size, b, b_size, comp);
+    }
+  }
+}
+
+TEST(MergePathOfWarp, IsThatOfAThread)
+{
+  constexpr std::pair<int, int> sizes[] = {
+    {0, 5}, {5, 0}, {1, 1}, {32, 33}, {33, 33}, {66, 1}, {100, 1100}, {1089, 1090}};
+  for (auto const& [a_size, b_size] : sizes)
+  {
+    for (std::uint64_t const values : {1, 20, 1'000'000})
+    {
+      SCOPED_TRACE(::testing::Message() << a_size << " and " << b_size << " of " << values << " values");
+      auto const run = [&](int size, std::uint64_t seed) {
+        std::vector<std::uint32_t> keys(static_cast<std::size_t>(size));
+        for (std::size_t i = 0; i < keys.size(); ++i)
+        {
+          keys[i] = static_cast<std::uint32_t>(mixed(i + seed) % values);
+        }
+        std::sort(keys.begin(), keys.end());
+        return keys;
+      };
+      thrust::device_vector<std::uint32_t> const a = run(a_size, 0), b = run(b_size, 1'000'000);
+      thrust::device_vector<int> by_warp(static_cast<std::size_t>(a_size + b_size + 1)), alone(by_warp.size());
+      cut_all<<<1, 32>>>(thrust::raw_pointer_cast(a.data()),
+                         a_size,
+                         thrust::raw_pointer_cast(b.data()),
+                         b_size,
+                         thrust::raw_pointer_cast(by_warp.data()),
+                         thrust::raw_pointer_cast(alone.data()));
+      gpusort::testing::require(cudaDeviceSynchronize(), "cuts");
+      EXPECT_TRUE(by_warp == alone);
+    }
+  }
+}
+
+// What a cluster sorts, alone: racecheck takes half a minute for each launch.
+TEST(ComparisonPathsOfWords, OfAClusterStaysInOrder)
+{
+  std::size_t const n = 7'500;
+  std::vector<std::uint32_t> keys(n), positions(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    keys[i] = static_cast<std::uint32_t>(mixed(i) % 3'000);
+  }
+  std::iota(positions.begin(), positions.end(), 0u);
+  std::vector<std::uint32_t> expected = positions;
+  std::stable_sort(expected.begin(), expected.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return keys[a] < keys[b];
+  });
+  guarded_array<std::uint32_t> room(n), values(n);
+  std::uint32_t* const first   = room.load(keys.data(), n, 1);
+  std::uint32_t* const carried = values.load(positions.data(), n, 1);
+  gpusort::stable_sort_by_key(gpusort::merge_sort(thrust::device), first, first + n, carried, less_than{});
+  std::sort(keys.begin(), keys.end());
+  EXPECT_TRUE(room.holds(keys.data()) && values.holds(expected.data()));
+}
+
+/// Where hybrid sort and quicksort begin to split, by their own tags.
+template <class Key, class Value>
+void check_where_splits_begin(std::size_t most)
+{
+  for (std::size_t const n : {most, most + 1})
+  {
+    SCOPED_TRACE(n);
+    std::vector<Key> keys(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      keys[i] = static_cast<Key>(mixed(i) % (n / 2));
+    }
+    std::vector<Value> positions(n);
+    std::iota(positions.begin(), positions.end(), Value{0});
+    std::vector<Value> expected = positions;
+    std::stable_sort(expected.begin(), expected.end(), [&](Value a, Value b) { return keys[a] < keys[b]; });
+    std::vector<Key> sorted = keys;
+    std::sort(sorted.begin(), sorted.end());
+    guarded_array<Key> room(n);
+    guarded_array<Value> values(n);
+    auto const with = [&](auto algorithm, bool is_stable) {
+      Key* const first     = room.load(keys.data(), n, 1);
+      Value* const carried = values.load(positions.data(), n, 1);
+      gpusort::sort_by_key(algorithm, first, first + n, carried, less_than{});
+      EXPECT_TRUE(room.holds(sorted.data()));
+      EXPECT_TRUE(!is_stable || values.holds(expected.data()));
+    };
+    with(gpusort::hybrid_sort(thrust::device), true);
+    with(gpusort::automatic(thrust::device), true);
+    with(gpusort::quicksort(thrust::device), false);
+  }
+}
+
+TEST(ComparisonPathsOfWords, WhereSplitsBegin)
+{
+  static_assert(!hybrid::is_worth_splitting(1 << 20, 8) && hybrid::is_worth_splitting((1 << 20) + 1, 8));
+  static_assert(!hybrid::is_worth_splitting(1 << 19, 16) && hybrid::is_worth_splitting((1 << 19) + 1, 16));
+  check_where_splits_begin<std::uint32_t, std::uint32_t>(1 << 20);
+  check_where_splits_begin<std::uint64_t, std::uint64_t>(1 << 19);
 }
 
 TEST(ComparisonPathsOfWords, ScratchIsOneMoreArrayAndLittle)

@@ -63,11 +63,11 @@ void check_plan(std::size_t n)
 {
   using plan = device::plan<Key, Value>;
   SCOPED_TRACE(n);
-  plan const p(n);
   if (n <= plan::most)
   {
     return;
   }
+  plan const p(n);
   ASSERT_TRUE(p.depth.levels >= 1 && p.depth.levels <= most_levels);
   std::size_t segments = 1;
   for (int number = 0; number < p.depth.levels; ++number)
