@@ -1,4 +1,5 @@
-// Hybrid sort on the GPU: split into buckets by sampled splitters, up to four times, then sort each bucket in a block.
+// Hybrid sort on the GPU: split into buckets by sampled splitters, up to four times, then sort each bucket in a block; what is not
+// worth that is merged.
 // Source: Sintorn and Assarsson, sections IV and V; a stable sample sort, so that any comparator will do.
 #pragma once
 
@@ -19,15 +20,18 @@ namespace gpusort::hybrid
 {
 
 /// What sorts that split by sampled splitters share. `Form` says how one of them differs:
-/// `static constexpr bool keeps_order`; `merges_small_inputs`: whether inputs that are not worth a split are merged; without that
-/// an input has to have more elements than a block sorts; `finishes_large`: whether `finish_large` looks at the buckets that are too large for a
-/// block, before what it leaves over is merged.
+/// `static constexpr bool keeps_order`;
+/// `merges_small_inputs`: whether inputs that are not worth a split are merged; without that, an input has to have more elements
+/// than a block sorts;
+/// `finishes_large`: whether `finish_large` looks at the buckets that are too large for a block, before what it leaves over is
+/// merged.
 template <class Form>
 struct sample_sort
 {
   template <class Value>
   using carried_t = std::conditional_t<std::is_empty_v<Value>, block::no_values, Value>;
 
+  /// For more elements than a block sorts.
   template <class Key, class Value>
   struct plan
   {
