@@ -35,7 +35,8 @@ run_tests() {
 # One program under one tool, the tests of a filter; its output is kept and shown only if something was found.
 sanitize_one() {
   local tool=$1 program=$2 tests=$3 log
-  log=$build/sanitize/$(basename "$program").$tool.log
+  # A program may be there twice, once of each build.
+  log=$build/sanitize/$(basename "$program").$tool.$(basename "$(dirname "$(dirname "$program")")").log
   local start=$SECONDS
   # Some tests provoke CUDA errors on purpose: a refused call is no finding, a bad access is.
   # Memcheck's own allocator for device code runs out where the device's does not: bounds of such memory are not checked.

@@ -93,8 +93,8 @@ template <class Algorithm>
 struct device_backend : detail::no_backend
 {};
 
-/// Radix sort when the keys have a radix order under the comparator; otherwise hybrid sort, which is merge sort where few or
-/// small elements suggest it. What a bare policy means.
+/// Radix sort when the keys have a radix order under the comparator; otherwise merge sort, or hybrid sort where there are many
+/// elements. What a bare policy means.
 struct automatic_t : algorithm<automatic_t>
 {
   static constexpr bool is_stable = true;

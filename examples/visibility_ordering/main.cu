@@ -222,9 +222,11 @@ result order_on_gpu(Tag tag, Compare comp, point_cloud const& cloud, distance_to
   };
 
   result r;
-  r.algorithm        = std::is_same_v<Tag, gpusort::automatic_t>
-                       ? name_of<gpusort::selected_t<float, Compare>>() + ", chosen by automatic"
-                       : name_of<Tag>();
+  r.algorithm =
+    std::is_same_v<Tag, gpusort::automatic_t>
+      ? (gpusort::has_radix_order_v<float, Compare> ? "radix_sort, chosen by automatic"
+                                                    : "merge_sort or, of many, hybrid_sort, chosen by automatic")
+      : name_of<Tag>();
   auto const measure = [&](char const* call, auto const& sort) {
     r.timings.push_back({call, median_milliseconds(stream.get(), repeat, reset, sort)});
   };

@@ -39,8 +39,7 @@ __device__ bool precedes(Key a, Key b, Compare& comp)
   return static_cast<bool>(comp(a, b));
 }
 
-/// merge_path by a warp, for runs that take long to read: lanes try places that are spread evenly over what is open, as in
-/// merge::cut_by. a and b are
+/// merge_path by a warp, for runs that take long to read: lanes try places that are spread evenly over what is open. a and b are
 /// functions of a number. All lanes call it with the same arguments, and get the same answer.
 template <class A, class B, class Compare>
 __device__ int merge_path_of_warp(int diagonal, A a, int a_size, B b, int b_size, Compare& comp)

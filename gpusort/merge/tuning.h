@@ -68,14 +68,15 @@ enum class input_class
   medium
 };
 
-/// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, custom comparator, us for the whole sort,
-/// with what others take. Tiny: u32, 2^10 9.4 (10.9 with 3 items, 11.5 with 5, 13.1 with 9), 2^14 19.7 (20.3, 21.2, 23.3); u64,
-/// 2^14 21.2 (21.8 with 3, 22.8 with 5); 16 bytes, 2^14 24.0 (23.3 with 1, but 2^10 17.8 in place of 12.6; 23.6 with 3); 64 bytes,
-/// 2^14 44 (54 with 256 x 3, 45 with 512 x 1). Small: u32, 2^16 24.4 (25.9 with 9, 7 and 7 items, 29 tiny); u64 27 (30.6 tiny), pairs
-/// of u32 28 (36.7 tiny), of u64 31 (35.6 tiny), 16 bytes 33 (36.6 tiny), 64 bytes 91 (101 tiny; 2^13 50 with 5, 5 and 4, for
-/// which not every device has room, and 41 with 3). Medium: u32, 2^20 68 (119 with 9, 7 and 7; 82 with 17, 15 and 15; 79 for 2
-/// blocks); pairs of u32, 2^19 64 (72 with 17, 11 and 15); u64, 2^20 104 (138 with 9 of each); pairs of u64, 2^18 59 (66 with 11 of
-/// each); 16 bytes, 2^19 115 (175 with 5, 5 and 3).
+/// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, custom comparator, us for the whole
+/// sort, with what others take. Tiny: u32, 2^10 9.4 (10.9 with 3 items, 11.5 with 5, 13.1 with 9), 2^14 19.7 (20.3, 21.2,
+/// 23.3); u64, 2^14 21.2 (21.8 with 3, 22.8 with 5); 16 bytes, 2^14 24.0 (23.3 with 1, but 2^10 17.8 in place of 12.6; 23.6
+/// with 3); 64 bytes, 2^13 35 (40 with 256 x 3, 36 with 512 x 1). Small: u32, 2^16 24.4 (25.9 with 9, 7 and 7 items, 29
+/// tiny; but those took 2^17 as well, in 29.2, which medium ones take 30.5 for); u64 27 (30.6 tiny), pairs of u32 28 (36.7
+/// tiny), of u64 31 (35.6 tiny), 16 bytes 33 (36.6 tiny), 64 bytes 91 (101 tiny; 2^13 50 with 5, 5 and 4, for which not
+/// every device has room, and 41 with 3). Medium: u32, 2^20 68 (119 with 9, 7 and 7; 82 with 17, 15 and 15; 79 for 2
+/// blocks); pairs of u32, 2^19 64 (72 with 17, 11 and 15); u64, 2^20 104 (138 with 9 of each); pairs of u64, 2^18 59 (66
+/// with 11 of each); 16 bytes, 2^19 115 (175 with 5, 5 and 3).
 __host__ __device__ constexpr many_way_shape
 many_way_shape_for(std::size_t key_bytes, std::size_t value_bytes, input_class c)
 {

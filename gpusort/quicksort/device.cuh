@@ -1,5 +1,6 @@
 // Quicksort on the GPU. First phase: all blocks partition all of the input around many pivots at once, in up to four levels.
-// Second phase: a block sorts a segment that fits it, and partitions one that is larger. What goes too deep is merged.
+// Second phase: a block sorts a segment that fits it, and partitions one of up to four times that. What is larger or goes too
+// deep is merged.
 // Source: Cederman and Tsigas, section 3; no step returns to the host, as Ioffe's form of it with kernels that launch kernels.
 #pragma once
 
@@ -10,7 +11,7 @@
 namespace gpusort::quick
 {
 
-/// Order is not kept, and a block partitions what is too large for it.
+/// Order is not kept, and a block partitions what is too large for it, but not by far.
 struct unstable_form
 {
   static constexpr bool keeps_order         = false;

@@ -1,5 +1,6 @@
 // The ways through the sorts by comparisons. Hybrid sort and quicksort: one block, one level of buckets and two, buckets of
-// equals, buckets that are too large. Merge sort: one block, runs merged many at once in one pass and more, runs in pairs.
+// equals, buckets that are too large. Merge sort: one block, a cluster, runs merged many at once in one pass and more, runs in
+// pairs; where runs are cut.
 #include <testing/support/device_memory.cuh>
 
 #include <gpusort/block/merge.cuh>
@@ -376,12 +377,12 @@ TYPED_TEST(ComparisonPaths, HalfOfOneValue)
 
 /// Keys of which the sample of a first level sees only what is spread evenly, and of which all others lie between two samples.
 template <class Key>
-std::vector<Key> misleading(std::size_t n)
+std::vector<Key> misleading(std::size_t n, std::uint64_t others = 1'000'000)
 {
   std::vector<Key> keys(n);
   for (std::size_t i = 0; i < n; ++i)
   {
-    keys[i] = static_cast<Key>(0x8000'0000u + mixed(i) % 1'000'000);
+    keys[i] = static_cast<Key>(0x8000'0000u + mixed(i) % others);
   }
   constexpr auto shape = hybrid::sample_shape_for(sizeof(Key));
   using plan           = hybrid::device::plan<Key, gpusort::block::no_values>;
@@ -411,6 +412,15 @@ TYPED_TEST(ComparisonPaths, ASampleThatMisleads)
   {
     SCOPED_TRACE(n);
     check<value>(misleading<key>(n), less_than{});
+  }
+  // What one block partitions, with many equivalent keys in it.
+  for (std::size_t const n : {2 * most_in_block<key, value>, 3 * most_in_block<key, gpusort::block::no_values>})
+  {
+    for (std::uint64_t const others : {1, 2, 5, 100})
+    {
+      SCOPED_TRACE(::testing::Message() << n << ", all but the sample of " << others << " values");
+      check<value>(misleading<key>(n, others), less_than{});
+    }
   }
 }
 
@@ -691,13 +701,14 @@ TEST(MergePathOfWarp, IsThatOfAThread)
         return keys;
       };
       thrust::device_vector<std::uint32_t> const a = run(a_size, 0), b = run(b_size, 1'000'000);
-      thrust::device_vector<int> by_warp(static_cast<std::size_t>(a_size + b_size + 1)), alone(by_warp.size());
+      thrust::device_vector<int> by_warp(static_cast<std::size_t>(a_size + b_size + 1), -1), alone(by_warp.size(), -2);
       cut_all<<<1, 32>>>(thrust::raw_pointer_cast(a.data()),
                          a_size,
                          thrust::raw_pointer_cast(b.data()),
                          b_size,
                          thrust::raw_pointer_cast(by_warp.data()),
                          thrust::raw_pointer_cast(alone.data()));
+      gpusort::testing::require(cudaGetLastError(), "launch");
       gpusort::testing::require(cudaDeviceSynchronize(), "cuts");
       std::vector<int> of_warp(by_warp.size()), of_thread(by_warp.size());
       thrust::copy(by_warp.begin(), by_warp.end(), of_warp.begin());
@@ -755,6 +766,7 @@ void check_where_splits_begin(std::size_t most)
       gpusort::sort_by_key(algorithm, first, first + n, carried, less_than{});
       EXPECT_TRUE(room.holds(sorted.data()));
       EXPECT_TRUE(!is_stable || values.holds(expected.data()));
+      keys_of(room, values, keys);
     };
     with(gpusort::hybrid_sort(thrust::device), true);
     with(gpusort::automatic(thrust::device), true);
@@ -766,6 +778,10 @@ TEST(ComparisonPathsOfWords, WhereSplitsBegin)
 {
   static_assert(!hybrid::is_worth_splitting(1 << 20, 8) && hybrid::is_worth_splitting((1 << 20) + 1, 8));
   static_assert(!hybrid::is_worth_splitting(1 << 19, 16) && hybrid::is_worth_splitting((1 << 19) + 1, 16));
+  if (in_a_hurry())
+  {
+    return;
+  }
   check_where_splits_begin<std::uint32_t, std::uint32_t>(1 << 20);
   check_where_splits_begin<std::uint64_t, std::uint64_t>(1 << 19);
 }

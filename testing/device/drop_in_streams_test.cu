@@ -232,9 +232,8 @@ TEST(Stream, WorkBeforeAndAfterIsInOrder)
   });
 }
 
-/// Several tiles, and for radix sort a cluster.
-constexpr std::size_t sizes_in_graphs[] = {
-  n, 40'009, 5'000}; // the last two are for clusters, of radix sort and of merge sort
+/// Several tiles, what a cluster of radix sort takes, and what one of merge sort takes.
+constexpr std::size_t sizes_in_graphs[] = {n, 40'009, 5'000};
 
 /// Replays a captured sort of so many elements with new contents each time.
 template <class SortAll>

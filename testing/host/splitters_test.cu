@@ -2,6 +2,7 @@
 #include <gpusort/hybrid/device.cuh>
 #include <gpusort/hybrid/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
+#include <gpusort/quicksort/kernels.cuh>
 #include <gpusort/runtime/launch.cuh>
 #include <gtest/gtest.h>
 
@@ -138,7 +139,8 @@ constexpr bool fits_every_device()
   return sizeof(choice_storage<Key, any_order>) <= runtime::least_shared_bytes
       && sizeof(order_storage<Key, Value, any_order>) <= runtime::least_shared_bytes
       && sizeof(sort_storage<Key, Value, any_order>) <= runtime::least_shared_bytes
-      && sizeof(leftover_storage<Key, Value, any_order>) <= runtime::least_shared_bytes;
+      && sizeof(leftover_storage<Key, Value, any_order>) <= runtime::least_shared_bytes
+      && sizeof(quick::segment_storage<Key, Value, any_order>) <= runtime::least_shared_bytes;
 }
 
 template <class Key>
