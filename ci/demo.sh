@@ -34,7 +34,7 @@ for argument in "$@"; do
   if [ -n "$is_value" ]; then is_value=; continue; fi
   case $argument in
     --relief* | --generate* | --help | -h) has_input=1 ;;
-    --format | --algorithm | --eye | --output | --repeat) is_value=1 ;; # the next argument
+    --format | --algorithm | --comparator | --eye | --output | --repeat) is_value=1 ;; # the next argument
     -*) ;;
     *) has_input=1 ;;
   esac
