@@ -4,12 +4,19 @@
 namespace gpusort::runtime
 {
 
+/// Blocks of a grid that says early that the next kernel may be set up. Saying so costs 0.6 ns a block: a grid of 29,128 blocks
+/// that return at once takes 36.9 us on an H200, and 19.4 if they say nothing; 1,824 blocks 4.5 and 4.3.
+inline constexpr unsigned most_blocks_that_trigger = 2048;
+
 /// Every kernel that `launch` starts calls this before it touches global memory. It lets the next kernel of the stream be
-/// set up, and waits until the one before is complete and its writes are visible.
+/// set up, unless the grid is large, and waits until the one before is complete and its writes are visible.
 __device__ inline void wait_for_previous_kernel()
 {
 #if __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
+  if (gridDim.x <= most_blocks_that_trigger)
+  {
+    cudaTriggerProgrammaticLaunchCompletion();
+  }
   cudaGridDependencySynchronize();
 #endif
 }
