@@ -60,14 +60,15 @@ __host__ __device__ constexpr block_shape tile_shape_for(std::size_t key_bytes, 
   return {256, 2, 3};
 }
 
-/// The block that sorts buckets. Odd items, so that threads side by side meet different banks of shared memory. 64-byte keys,
-/// 2^24: 9.06 ms with 256 x 3, 7.96 with 256 x 5, for which not every device has room: 320 x 3 nearly fills what all have.
+/// The block that sorts buckets. Odd items, so that threads side by side meet different banks of shared memory. 4-byte keys,
+/// 2^28: 8.28 ms with 512 x 17, 8.15 with 384 x 23. 64-byte keys, 2^24: 9.06 ms with 256 x 3, 7.96 with 256 x 5, for which not
+/// every device has room: 320 x 3 nearly fills what all have.
 __host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
   if (widest <= 4)
   {
-    return value_bytes == 0 ? block_shape{512, 17, 2} : block_shape{512, 11, 2};
+    return value_bytes == 0 ? block_shape{384, 23, 2} : block_shape{512, 11, 2};
   }
   if (widest <= 8)
   {
