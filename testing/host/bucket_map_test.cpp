@@ -1,9 +1,11 @@
 // The map from ranks to buckets, by host code alone: in order, in range, and even over what the sample spans.
 #include <gpusort/radix/bucket_map.h>
+#include <gpusort/radix/tuning.h>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -142,6 +144,27 @@ TYPED_TEST(BucketMap, IsEvenOverTheSpanOfTheSample)
       bits const middle = static_cast<bits>(least + span / 2);
       EXPECT_NEAR(map(middle), (first + last) / 2.0, 2.0);
     }
+  }
+}
+
+// Keys of an even input that is taken for uneven are sorted, but take their time. A bucket's part of the sample is a number
+// of rare events, so that the chance that any has too much is known.
+TEST(MostInSample, IsMoreThanEvenBucketsEverHave)
+{
+  constexpr double samples = look_threads * samples_per_thread;
+  constexpr int tile       = sort_tile_for(4, 0, sort_class::bucket);
+  for (double log2 = 16.01; log2 < 28.08; log2 += 0.05)
+  {
+    auto const n             = static_cast<std::size_t>(std::exp2(log2));
+    double const buckets     = std::exp2(buckets_log2_for(n));
+    double const mean        = samples / buckets;
+    std::uint32_t const most = most_in_sample(n, tile);
+    double chance            = 0;
+    for (std::uint32_t met = most + 1; met < most + 100; ++met)
+    {
+      chance += std::exp(met * std::log(mean) - mean - std::lgamma(met + 1.0));
+    }
+    EXPECT_LT(chance * buckets, 1e-4) << n << " keys, " << most << " of the sample";
   }
 }
 
