@@ -153,9 +153,9 @@ struct registers<no_values, N>
 {};
 
 /// One block's part of a partition: `Threads` threads take tiles of up to `Threads` x `Items` elements; full tiles are
-/// faster, smaller ones give a small input to more blocks. `Classifier` maps a key
-/// to a bucket below `Buckets`: `unsigned operator()(Key) const`.
-template <class Key, class Value, class Classifier, int Buckets, int Threads, int Items>
+/// faster, if they have code of their own (`FullApart`), smaller ones give a small input to more blocks. `Classifier` maps a
+/// key to a bucket below `Buckets`: `unsigned operator()(Key) const`.
+template <class Key, class Value, class Classifier, int Buckets, int Threads, int Items, bool FullApart = true>
 class partition
 {
 public:
@@ -209,9 +209,9 @@ public:
     {
       values_in += at.begin;
     }
-    if (at.size == tile)
+    if (FullApart && at.size == tile)
     {
-      move<true, true>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
+      move<FullApart, true>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
     }
     else
     {

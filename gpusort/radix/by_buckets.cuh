@@ -34,6 +34,11 @@ struct bucket_table
   {
     return buckets_log2 - digit_bits;
   }
+
+  __host__ __device__ int levels() const
+  {
+    return stretch_log2() > 0 ? 2 : 1;
+  }
 };
 
 /// What buckets may hold.
@@ -298,18 +303,37 @@ __global__ void __launch_bounds__(look_threads)
 
   std::uint32_t all_seen = 0, own_keys = 0, crowded = 0;
   std::size_t const chunk = static_cast<std::size_t>(items) * look_threads;
-  for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * chunk; begin < n;
-       begin += static_cast<std::size_t>(gridDim.x) * chunk)
+  std::size_t const step  = static_cast<std::size_t>(gridDim.x) * chunk;
+  std::size_t const own   = threadIdx.x / 32 * items * 32;
+  // The next keys are under way while these are counted. A warp stops looking at neighbours once it has met both directions:
+  // on most inputs, at once.
+  bool compares = true;
+  warp_ranks<Bits, items> next;
+  next.read(keys, blockIdx.x * chunk + own, items, n, compares);
+  for (std::size_t begin = blockIdx.x * chunk; begin < n; begin += step)
   {
-    // A warp stops looking at neighbours once it has met both directions: on most inputs, at once.
-    bool const compares = (all_seen & seen::no_longer) != seen::no_longer;
-    warp_ranks<Bits, items> ranks;
-    all_seen |= ranks.load(order, keys, begin + threadIdx.x / 32 * items * 32, items, n, compares);
-    if (compares)
+    warp_ranks<Bits, items> ranks = next;
+    bool const has_behind         = compares;
+    compares                      = (all_seen & seen::no_longer) != seen::no_longer;
+    next.read(keys, begin + step + own, items, n, compares);
+    all_seen |= ranks.rank(order);
+    if (has_behind)
     {
       all_seen |= ranks.compare_neighbours(items);
     }
-    if (n - begin >= chunk && block::all_alike(map(ranks.at[0])))
+    if (n - begin < chunk)
+    {
+#pragma unroll
+      for (int i = 0; i < items; ++i)
+      {
+        if (ranks.holds(i, items))
+        {
+          counts.count(map(ranks.at[i]));
+          ++own_keys;
+        }
+      }
+    }
+    else if (block::all_alike(map(ranks.at[0])))
     {
       // Neighbours that are alike would wait for each other: one counts for all.
 #pragma unroll
@@ -324,12 +348,9 @@ __global__ void __launch_bounds__(look_threads)
 #pragma unroll
       for (int i = 0; i < items; ++i)
       {
-        if (ranks.holds(i, items))
-        {
-          counts.count(map(ranks.at[i]));
-          ++own_keys;
-        }
+        counts.count(map(ranks.at[i]));
       }
+      own_keys += items;
     }
   }
   own_keys += crowded;
@@ -387,29 +408,20 @@ struct bucket_of_key
 template <class Bits, bool IsFloat, class Value>
 using bucket_partition = pass_by<Bits, Value, bucket_of_key<Bits, IsFloat>>;
 
-/// If the input is split into buckets: moves keys and values to the stretch of their bucket, from the first arrays to the
-/// second, or at level 1 back again and to the bucket itself. Equal keys keep their order where they can be told apart.
-/// Grid: at least a block a tile. Block: bucket_partition's threads. Shared: its shared_storage.
+/// Moves keys and values of the tile that this block takes to the stretch of their bucket, from the first arrays to the second,
+/// or at level 1 back again and to the bucket itself. Equal keys keep their order where they can be told apart. Called by all
+/// threads, once the input is known to be split into buckets.
 template <class Bits, bool IsFloat, class Value>
-__global__ void
-__launch_bounds__(shape_of<Bits, Value>().threads,
-                  runtime::resident_blocks(shape_of<Bits, Value>().threads, shape_of<Bits, Value>().blocks))
-  move_to_buckets(key_order<Bits, IsFloat> order,
-                  findings<Bits>* found,
-                  bucket_table table,
-                  int level,
-                  tiling work,
-                  buffers<Bits, Value> at)
+__device__ void move_to_buckets(
+  typename bucket_partition<Bits, IsFloat, Value>::shared_storage& shared,
+  key_order<Bits, IsFloat> const& order,
+  findings<Bits>* found,
+  bucket_table const& table,
+  int level,
+  tiling const& work,
+  buffers<Bits, Value> const& at)
 {
-  using partition = bucket_partition<Bits, IsFloat, Value>;
-  extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<typename partition::shared_storage*>(shared_words);
-
-  runtime::wait_for_previous_kernel();
-  if (found->splits == 0)
-  {
-    return;
-  }
+  using partition           = bucket_partition<Bits, IsFloat, Value>;
   bool const first          = level == 0;
   int const stretch_log2    = table.stretch_log2();
   int const buckets         = first ? radix_size : 1 << stretch_log2;

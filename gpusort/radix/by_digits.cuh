@@ -76,7 +76,8 @@ __global__ void __launch_bounds__(histogram_threads,
     // A warp stops looking at neighbours once it has met both directions: on most inputs, at once.
     bool const compares = (all_seen & seen::no_longer) != seen::no_longer;
     warp_ranks<Bits, items> ranks;
-    ranks.load(order, keys, begin + threadIdx.x / 32 * static_cast<unsigned>(rows) * 32, rows, n, compares);
+    ranks.read(keys, begin + threadIdx.x / 32 * static_cast<unsigned>(rows) * 32, rows, n, compares);
+    ranks.rank(order);
     if (compares)
     {
       all_seen |= ranks.compare_neighbours(rows);
@@ -179,32 +180,26 @@ struct input_part
   std::uint64_t* next; // two rows of bins, by turns: where this part's keys begin, and the next one's
 };
 
-/// Moves keys and values of a part of the input to where their digits belong, in input order, between the first and the
-/// second arrays: the passes from `first` to before `last` of those that `found` says there are. They are phases of one
-/// kernel, if the part is all of the input: a ticket stands for a tile of a pass, and its block waits until the pass before is
-/// done.
-/// Grid: a block for each tile of each pass. Block: digit_partition's threads. Shared: its shared_storage.
+/// Moves keys and values of a tile of a part of the input to where their digits belong, in input order, between the first and
+/// the second arrays: in one of the passes from `first` to before `last` of those that `found` says there are. They are phases
+/// of one kernel, if the part is all of the input: a ticket stands for a tile of a pass, and its block waits until the pass
+/// before is done. Called by all threads.
 /// Before: tickets[first] is zero; the look-back words are empty, or left behind by the pass before.
 template <class Bits, bool IsFloat, class Value>
-__global__ void
-__launch_bounds__(shape_of<Bits, Value>().threads,
-                  runtime::resident_blocks(shape_of<Bits, Value>().threads, shape_of<Bits, Value>().blocks))
-  move_by_digits(key_order<Bits, IsFloat> order,
-                 findings<Bits>* found,
-                 std::uint64_t const* bins,
-                 std::uint32_t* tickets,
-                 std::uint32_t first,
-                 std::uint32_t last,
-                 input_part part,
-                 tiling work,
-                 buffers<Bits, Value> at)
+__device__ void move_by_digits(
+  typename digit_partition<Bits, IsFloat, Value>::shared_storage& shared,
+  key_order<Bits, IsFloat> const& order,
+  findings<Bits>* found,
+  std::uint64_t const* bins,
+  std::uint32_t* tickets,
+  std::uint32_t first,
+  std::uint32_t last,
+  input_part const& part,
+  tiling const& work,
+  buffers<Bits, Value> const& at)
 {
-  using partition = digit_partition<Bits, IsFloat, Value>;
-  using counter   = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
-  extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<typename partition::shared_storage*>(shared_words);
-
-  runtime::wait_for_previous_kernel();
+  using partition            = digit_partition<Bits, IsFloat, Value>;
+  using counter              = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
   bool const has_phases      = last - first > 1; // of the launch, whose tickets they share
   std::uint32_t const passes = found->passes;
   last                       = passes < last ? passes : last;
@@ -236,6 +231,10 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
       __syncthreads();
       digit = found->digit_of_pass[pass];
     }
+  }
+  else if (tile >= work.tiles)
+  {
+    return; // a block for a spare tile of a level of buckets
   }
   bool const from_home = pass % 2 == 0;
   bool const whole     = part.size == work.n;

@@ -1,12 +1,14 @@
-// Radix sort on the GPU: in one block or one cluster, if it fits; else by buckets of the most significant bits, which blocks
-// sort; or, where these would be too uneven, digit by digit, the least significant first. Which of these two, is decided on
-// the device.
+// Radix sort on the GPU: in one block or one cluster, if it fits; else keys of one or two bytes alone by counting, others by
+// buckets of the most significant bits, which blocks sort; or, where that cannot be or buckets would be too uneven, digit by
+// digit, the least significant first. Which of these two, is decided on the device.
 // Source: Satish, Harris and Garland, section III; one read and one write a digit after Adinets and Merrill's onesweep.
 #pragma once
 
 #include <gpusort/radix/by_buckets.cuh>
+#include <gpusort/radix/by_counts.cuh>
 #include <gpusort/radix/by_digits.cuh>
 #include <gpusort/radix/key_order.h>
+#include <gpusort/radix/moves.cuh>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/layout.h>
@@ -52,6 +54,11 @@ struct device
 
     using partition = digit_partition<bits, is_float, carried>;
 
+    // Whether keys are counted and written anew; otherwise they move.
+    static constexpr bool counts = sizeof(bits) <= 2 && !with_values;
+    // Whether one block counts what fits it, in place of sorting it by bins.
+    static constexpr bool counts_in_block = counts && sizeof(bits) == 1;
+
     // Elements of one launch: as many whole tiles as the look-back can count.
     static constexpr std::size_t part_elements = block::look_back::max_count / partition::tile * partition::tile;
 
@@ -64,16 +71,42 @@ struct device
     std::size_t keys = 0, values = 0;
     std::size_t sizes = 0, bins = 0, found = 0, tickets = 0; // from here to status, cleared before the sort
     std::size_t status = 0, next_bins = 0, begins = 0, crowded = 0, stretches = 0;
+    // Or, where keys are counted:
+    std::size_t value_counts = 0, rank_sums = 0, zero_sums = 0, zero_signs = 0; // cleared before the sort
     runtime::layout layout;
 
     explicit plan(std::size_t n)
+        : one_block(n <= most_in_block())
     {
-      constexpr bool large_everywhere = large_bytes() <= runtime::least_shared_bytes;
-      one_block                       = n <= tile_of(large_everywhere ? sort_class::large : sort_class::small);
       if (one_block)
       {
         return;
       }
+      if constexpr (counts)
+      {
+        add_counts(n);
+      }
+      else
+      {
+        add_moves(n);
+      }
+    }
+
+    void add_counts(std::size_t n)
+    {
+      keys         = layout.add(n <= most_in_cluster(most_cluster_blocks) && !counts_in_block ? n : 0, sizeof(bits));
+      value_counts = layout.add(count_words<bits>(n), sizeof(std::uint64_t));
+      if constexpr (sizeof(bits) == 2)
+      {
+        rank_sums  = layout.add(1, sizeof(handed_on<rank_blocks<bits>>));
+        zero_sums  = layout.add(is_float ? 1 : 0, sizeof(handed_on<zero_blocks>));
+        zero_signs = layout.add(is_float ? (n + 31) / 32 : 0, sizeof(std::uint32_t));
+        begins     = layout.add(rank_words<bits>(n), sizeof(std::uint64_t));
+      }
+    }
+
+    void add_moves(std::size_t n)
+    {
       bool const by_buckets = has_buckets(sizeof(bits)) && n <= most_in_buckets(sizeof(bits), value_bytes_v<carried>);
       buckets_log2          = by_buckets ? buckets_log2_for(n) : 0;
       tile  = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
@@ -96,9 +129,26 @@ struct device
       stretches                 = layout.add(spare, sizeof(block::segment));
     }
 
+    /// Most elements that one block sorts on every device.
+    static constexpr std::size_t most_in_block()
+    {
+      return counts_in_block ? most_bytes_in_block
+           : large_bytes() <= runtime::least_shared_bytes
+             ? tile_of(sort_class::large)
+             : tile_of(sort_class::small);
+    }
+
     static constexpr std::size_t tile_of(sort_class c)
     {
       return static_cast<std::size_t>(sort_tile_for(sizeof(bits), value_bytes_v<carried>, c));
+    }
+
+    /// Both pairs of arrays.
+    buffers<bits, carried> with_spare(void* base, buffers<bits, carried> at) const
+    {
+      at.keys[1]   = runtime::at_offset<bits>(base, keys);
+      at.values[1] = runtime::at_offset<carried>(base, values);
+      return at;
     }
 
     /// Shared memory of a large block.
@@ -138,52 +188,156 @@ struct device
     using plan_type = plan<Key, Value>;
     using bits      = typename plan_type::bits;
     using carried   = typename plan_type::carried;
-    using partition = typename plan_type::partition;
-
-    constexpr bool is_float    = plan_type::is_float;
-    constexpr bool with_values = plan_type::with_values;
-    constexpr int digits       = plan_type::digits;
 
     plan_type const plan(n);
     auto const order = make_key_order<Key, Compare>();
     buffers<bits, carried> at{{reinterpret_cast<bits*>(keys)}, {reinterpret_cast<carried*>(values)}};
-    findings<bits>* const none = nullptr;
-    if (n <= plan_type::tile_of(sort_class::small))
-    {
-      sort_blocks<is_float, sort_class::small>(stream, order, 1, none, {}, n, 0, at);
-      return;
-    }
     std::size_t const room = plan.one_block ? runtime::least_shared_bytes : runtime::shared_bytes_of_device();
-    bool const sorts_large = plan_type::large_bytes() <= room;
-    if (sorts_large && n <= plan_type::tile_of(sort_class::large))
+    void* const base       = plan.layout.base(scratch);
+    if constexpr (plan_type::counts_in_block)
     {
-      sort_blocks<is_float, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
-      return;
-    }
-    void* const base = plan.layout.base(scratch);
-    at.keys[1]       = runtime::at_offset<bits>(base, plan.keys);
-    at.values[1]     = runtime::at_offset<carried>(base, plan.values);
-    if (sorts_large)
-    {
-      for (unsigned const cluster : cluster_for(n).blocks)
+      if (plan.one_block)
       {
-        if (n <= most_in_cluster(cluster)
-            && runtime::can_launch_cluster(sort_in_blocks<bits, is_float, carried, sort_class::large>,
-                                           shape_of_sort<bits, is_float, carried, sort_class::large>(cluster, cluster),
-                                           stream))
-        {
-          sort_blocks<is_float, sort_class::large>(stream, order, cluster, none, {}, n, 0, at, cluster);
-          return;
-        }
+        runtime::launch(
+          sort_bytes_in_block<bits>, {1, count_threads, sizeof(bytes_in_block_storage)}, stream, at.keys[0], n, order);
+        return;
       }
     }
+    else if (sort_together(stream, order, plan, base, room, n, at))
+    {
+      return;
+    }
+    if constexpr (plan_type::counts)
+    {
+      count(stream, order, plan, base, room, n, at.keys[0]);
+    }
+    else
+    {
+      move(stream, order, plan, base, room, n, at);
+    }
+  }
 
+private:
+  /// Sorts what one block or one cluster can sort. Returns false if that is not all.
+  template <class Plan, bool IsFloat, class Bits, class Value>
+  static bool sort_together(cudaStream_t stream,
+                            key_order<Bits, IsFloat> const& order,
+                            Plan const& plan,
+                            void* base,
+                            std::size_t room,
+                            std::size_t n,
+                            buffers<Bits, Value> const& at)
+  {
+    findings<Bits>* const none = nullptr;
+    if (n <= Plan::tile_of(sort_class::small))
+    {
+      sort_blocks<IsFloat, sort_class::small>(stream, order, 1, none, {}, n, 0, at);
+      return true;
+    }
+    if (Plan::large_bytes() > room)
+    {
+      return false;
+    }
+    if (n <= Plan::tile_of(sort_class::large))
+    {
+      sort_blocks<IsFloat, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
+      return true;
+    }
+    for (unsigned const cluster : cluster_for(n).blocks)
+    {
+      if (n <= most_in_cluster(cluster)
+          && runtime::can_launch_cluster(sort_in_blocks<Bits, IsFloat, Value, sort_class::large>,
+                                         shape_of_sort<Bits, IsFloat, Value, sort_class::large>(cluster, cluster),
+                                         stream))
+      {
+        sort_blocks<IsFloat, sort_class::large>(
+          stream, order, cluster, none, {}, n, 0, plan.with_spare(base, at), cluster);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Counts keys and writes them anew.
+  template <class Plan, bool IsFloat, class Bits>
+  static void count(cudaStream_t stream,
+                    key_order<Bits, IsFloat> const& order,
+                    Plan const& plan,
+                    void* base,
+                    std::size_t room,
+                    std::size_t n,
+                    Bits* keys)
+  {
+    value_counts const counts{runtime::at_offset<std::uint64_t>(base, plan.value_counts), counts_in_halves(n)};
+    std::size_t const cleared_end =
+      sizeof(Bits) == 2 ? plan.begins : plan.value_counts + count_words<Bits>(n) * sizeof(std::uint64_t);
+    runtime::check(cudaMemsetAsync(counts.words, 0, cleared_end - plan.value_counts, stream),
+                   "gpusort: radix_sort: clear counts");
+
+    std::size_t const vectors    = key_vectors<Bits>(keys, n).count();
+    std::size_t const processors = runtime::multiprocessors();
+    int const rows               = count_rows_for(vectors, processors);
+    int const words_log2         = count_words_log2(room);
+    std::size_t const chunks     = runtime::blocks_for(vectors, static_cast<std::size_t>(count_threads) * rows);
+    constexpr bool bytes         = sizeof(Bits) == 1;
+    runtime::launch(
+      bytes || words_log2 == 15 ? count_keys<Bits, true> : count_keys<Bits, bytes>,
+      {std::min(chunks, processors), count_threads, bytes ? byte_tally::bytes : std::size_t{4} << words_log2},
+      stream,
+      keys,
+      n,
+      rows,
+      words_log2,
+      counts);
+    using writer            = rank_writer<Bits, IsFloat, write_threads, write_rows>;
+    std::size_t const tiles = runtime::blocks_for(vectors, writer::tile_vectors);
+    if constexpr (bytes)
+    {
+      runtime::launch(write_bytes<Bits>, {tiles, write_threads}, stream, keys, n, order, counts);
+    }
+    else
+    {
+      rank_begins const begins{runtime::at_offset<void>(base, plan.begins), counts_in_halves(n)};
+      zero_signs const signs{runtime::at_offset<std::uint32_t>(base, plan.zero_signs),
+                             runtime::at_offset<handed_on<zero_blocks>>(base, plan.zero_sums)};
+      runtime::launch(begin_ranks<Bits, IsFloat>,
+                      {rank_blocks<Bits>, rank_threads},
+                      stream,
+                      order,
+                      counts,
+                      n,
+                      begins,
+                      runtime::at_offset<handed_on<rank_blocks<Bits>>>(base, plan.rank_sums));
+      if constexpr (IsFloat)
+      {
+        runtime::launch(list_signs<Bits>, {zero_blocks, zero_threads}, stream, keys, n, order, begins, signs);
+      }
+      runtime::launch(write_ranked<Bits, IsFloat>, {tiles, write_threads}, stream, keys, n, order, begins, signs);
+    }
+  }
+
+  /// Moves keys and values, by buckets or digit by digit.
+  template <class Plan, bool IsFloat, class Bits, class Value>
+  static void move(cudaStream_t stream,
+                   key_order<Bits, IsFloat> const& order,
+                   Plan const& plan,
+                   void* base,
+                   std::size_t room,
+                   std::size_t n,
+                   buffers<Bits, Value> const& in)
+  {
+    using partition            = typename Plan::partition;
+    constexpr bool with_values = Plan::with_values;
+    constexpr int digits       = Plan::digits;
+
+    buffers<Bits, Value> const at = plan.with_spare(base, in);
+    bool const sorts_large        = Plan::large_bytes() <= room;
     bool const by_buckets =
-      plan.buckets_log2 > 0 && sorts_large && look_bytes(plan.buckets_log2) <= most_look_bytes<bits>(room);
+      plan.buckets_log2 > 0 && sorts_large && look_bytes(plan.buckets_log2) <= most_look_bytes<Bits>(room);
 
     auto* const sizes = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     auto* const bins  = runtime::at_offset<std::uint64_t>(base, plan.bins);
-    auto* const found = runtime::at_offset<findings<bits>>(base, plan.found);
+    auto* const found = runtime::at_offset<findings<Bits>>(base, plan.found);
     bucket_table const table{plan.buckets_log2,
                              sizes,
                              runtime::at_offset<std::uint64_t>(base, plan.begins),
@@ -194,19 +348,18 @@ struct device
                       static_cast<std::uint32_t>(plan.tiles),
                       static_cast<std::uint32_t>(by_buckets ? plan.spare : 0),
                       runtime::at_offset<std::uint32_t>(base, plan.status)};
-    std::size_t const processors       = runtime::multiprocessors();
-    constexpr std::size_t moving_bytes = sizeof(typename partition::shared_storage);
+    std::size_t const processors = runtime::multiprocessors();
 
     runtime::check(cudaMemsetAsync(sizes, 0, plan.status - plan.sizes, stream), "gpusort: radix_sort: clear counters");
-    if constexpr (has_buckets(sizeof(bits)))
+    if constexpr (has_buckets(sizeof(Bits)))
     {
       if (by_buckets)
       {
-        constexpr int fits       = static_cast<int>(plan_type::tile_of(sort_class::bucket));
-        std::size_t const chunks = runtime::blocks_for(n, look_threads * look_items(sizeof(bits)));
+        constexpr int fits       = static_cast<int>(Plan::tile_of(sort_class::bucket));
+        std::size_t const chunks = runtime::blocks_for(n, look_threads * look_items(sizeof(Bits)));
         runtime::launch(
-          look_at_keys<bits, is_float>,
-          {std::min(chunks, processors), look_threads, look_bytes(plan.buckets_log2), most_look_bytes<bits>(room)},
+          look_at_keys<Bits, IsFloat>,
+          {std::min(chunks, processors), look_threads, look_bytes(plan.buckets_log2), most_look_bytes<Bits>(room)},
           stream,
           at.keys[0],
           order,
@@ -218,11 +371,11 @@ struct device
       }
     }
 
-    int const rows           = rows_for(n, histogram_threads, histogram_items(sizeof(bits)));
+    int const rows           = rows_for(n, histogram_threads, histogram_items(sizeof(Bits)));
     int const copies_log2    = histogram_copies_log2(digits);
     std::size_t const chunks = runtime::blocks_for(n, static_cast<std::size_t>(histogram_threads) * rows);
     runtime::launch(
-      count_digits<bits, is_float>,
+      count_digits<Bits, IsFloat>,
       {std::min(chunks, processors * resident_blocks_per_sm),
        histogram_threads,
        (std::size_t{digits} * radix_size * sizeof(std::uint32_t)) << copies_log2},
@@ -236,72 +389,76 @@ struct device
       found,
       work);
 
-    if constexpr (has_buckets(sizeof(bits)))
-    {
-      if (by_buckets)
-      {
-        bool const two_levels = table.stretch_log2() > 0;
-        for (int level = 0; level <= (two_levels ? 1 : 0); ++level)
-        {
-          runtime::launch(
-            move_to_buckets<bits, is_float, carried>,
-            {plan.tiles + (level == 0 ? 0 : plan.spare), partition::threads, moving_bytes},
-            stream,
-            order,
-            found,
-            table,
-            level,
-            work,
-            at);
-        }
-        std::size_t const buckets = std::size_t{1} << plan.buckets_log2;
-        int const from            = two_levels ? 0 : 1;
-        constexpr auto per_sm =
-          static_cast<std::size_t>(sort_blocks_per_sm(sizeof(bits), value_bytes_v<carried>, sort_class::bucket));
-        sort_blocks<is_float, sort_class::bucket>(
-          stream, order, std::min(buckets, processors * per_sm), found, table, n, from, at);
-        sort_blocks<is_float, sort_class::large>(stream, order, processors, found, table, n, from, at);
-      }
-    }
-    auto* const tickets = runtime::at_offset<std::uint32_t>(base, plan.tickets);
-    auto* const next    = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
-    int const together  = plan.tiles <= tiles_in_one_launch ? digits : 1; // passes of a launch
-    for (int pass = 0; pass < digits; pass += together)
-    {
+    auto* const tickets     = runtime::at_offset<std::uint32_t>(base, plan.tickets);
+    auto* const next        = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
+    auto const launch_moves = [&](auto kernel, int first, int last, std::size_t spare) {
       for (std::size_t part = 0; part < plan.parts; ++part)
       {
-        std::size_t const begin = part * plan_type::part_elements;
-        std::size_t const size  = std::min(n - begin, plan_type::part_elements);
-        if (plan.parts > 1 && pass + part > 0)
+        std::size_t const begin = part * Plan::part_elements;
+        std::size_t const size  = std::min(n - begin, Plan::part_elements);
+        if (plan.parts > 1 && first + part > 0)
         {
           runtime::check(cudaMemsetAsync(tickets, 0, plan.next_bins - plan.tickets, stream),
                          "gpusort: radix_sort: clear look-back");
         }
+        std::size_t const passes = static_cast<std::size_t>(std::max(last - first, 1));
         runtime::launch(
-          move_by_digits<bits, is_float, carried>,
-          {runtime::blocks_for(size, plan.tile) * static_cast<std::size_t>(together), partition::threads, moving_bytes},
+          kernel,
+          {runtime::blocks_for(size, plan.tile) * passes + spare,
+           partition::threads,
+           sizeof(move_storage<Bits, IsFloat, Value>)},
           stream,
           order,
           found,
+          table,
           static_cast<std::uint64_t const*>(bins),
           tickets,
-          static_cast<std::uint32_t>(pass),
-          static_cast<std::uint32_t>(pass + together),
+          static_cast<std::uint32_t>(first),
+          static_cast<std::uint32_t>(last),
           input_part{begin, size, static_cast<std::uint32_t>(part), part + 1 == plan.parts, next},
           work,
           at);
       }
+    };
+    constexpr bool may_split = has_buckets(sizeof(Bits));
+    constexpr bool apart     = !may_split || shape_of<Bits, Value>().has_special_code;
+    bool const together      = plan.tiles <= tiles_in_one_launch; // all passes
+    int pass                 = 0; // by digits, of those that are still to be launched
+    if constexpr (may_split)
+    {
+      if (by_buckets)
+      {
+        int const levels = table.levels();
+        for (int level = 0; level < levels; ++level)
+        {
+          // A pass by digits as well, or all of them; but no second time.
+          int const last = together ? digits : level + 1;
+          launch_moves(
+            move_keys<Bits, IsFloat, Value, true>, level, pass < last ? last : level, level == 0 ? 0 : plan.spare);
+          pass = last;
+        }
+        std::size_t const buckets = std::size_t{1} << plan.buckets_log2;
+        int const from            = levels > 1 ? 0 : 1;
+        constexpr auto per_sm =
+          static_cast<std::size_t>(sort_blocks_per_sm(sizeof(Bits), value_bytes_v<Value>, sort_class::bucket));
+        sort_blocks<IsFloat, sort_class::bucket>(
+          stream, order, std::min(buckets, processors * per_sm), found, table, n, from, at);
+        sort_blocks<IsFloat, sort_class::large>(stream, order, processors, found, table, n, from, at);
+      }
+    }
+    for (; pass < digits; pass += together ? digits : 1)
+    {
+      launch_moves(move_keys<Bits, IsFloat, Value, !apart>, pass, together ? digits : pass + 1, 0);
     }
     std::size_t const steps = runtime::blocks_for(n, home_threads * moved_at_once);
-    runtime::launch(finish_at_home<bits, carried>,
+    runtime::launch(finish_at_home<Bits, Value>,
                     {std::min(steps, processors * resident_blocks_per_sm), home_threads},
                     stream,
-                    static_cast<findings<bits> const*>(found),
+                    static_cast<findings<Bits> const*>(found),
                     n,
                     at);
   }
 
-private:
   template <class Bits, bool IsFloat, class Value, sort_class Class>
   static constexpr runtime::launch_shape shape_of_sort(std::size_t blocks, unsigned cluster)
   {

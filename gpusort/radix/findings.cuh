@@ -77,15 +77,8 @@ struct warp_ranks
   int left; // keys from the lane's first on, in the rows and behind
 
   /// Reads `rows` rows, as far as there are keys, from number `first` of n on. `with_behind` has to be the same for all
-  /// lanes. Returns what is seen of the keys by themselves.
-  template <bool IsFloat>
-  __device__ std::uint32_t
-  load(key_order<Bits, IsFloat> const& order,
-       Bits const* keys,
-       std::size_t first,
-       int rows,
-       std::size_t n,
-       bool with_behind)
+  /// lanes. They are keys until they are ranked.
+  __device__ void read(Bits const* keys, std::size_t first, int rows, std::size_t n, bool with_behind)
   {
     int const lane = static_cast<int>(threadIdx.x) % 32;
     int const all  = rows * 32;
@@ -98,7 +91,13 @@ struct warp_ranks
     {
       at[i] = holds(i, rows) ? keys[i * 32] : Bits{};
     }
-    behind              = with_behind && size > all ? keys[all - lane] : Bits{};
+    behind = with_behind && size > all ? keys[all - lane] : Bits{};
+  }
+
+  /// Makes ranks of them. Returns what is seen of the keys by themselves.
+  template <bool IsFloat>
+  __device__ std::uint32_t rank(key_order<Bits, IsFloat> const& order)
+  {
     std::uint32_t found = 0;
 #pragma unroll
     for (int i = 0; i < Items; ++i)
@@ -229,7 +228,13 @@ __host__ __device__ constexpr pass_shape shape_of()
 /// A pass that moves keys and values to the buckets that a classifier says.
 template <class Bits, class Value, class Classifier>
 using pass_by =
-  block::partition<Bits, Value, Classifier, radix_size, shape_of<Bits, Value>().threads, shape_of<Bits, Value>().items>;
+  block::partition<Bits,
+                   Value,
+                   Classifier,
+                   radix_size,
+                   shape_of<Bits, Value>().threads,
+                   shape_of<Bits, Value>().items,
+                   shape_of<Bits, Value>().has_special_code>;
 
 /// The arrays between which keys and values move; the first pair is the caller's.
 template <class Bits, class Value>

@@ -151,6 +151,10 @@ template <> struct unsigned_of_size<16> { using type = uint128; };
 template <class Key>
 using bits_t = typename unsigned_of_size<sizeof(Key)>::type;
 
+/// How many different keys of so many bits there are, where they are few.
+template <class Bits>
+inline constexpr int key_values = 1 << (sizeof(Bits) * 8);
+
 inline constexpr int digit_bits = 8;
 inline constexpr int radix_size = 1 << digit_bits;
 

@@ -15,30 +15,34 @@ struct pass_shape
   int threads;
   int items; // a thread
   int blocks; // a multiprocessor: what registers are shared out for
+  // Whether full tiles have code of their own, and those passes by digits a kernel of their own that are no level of buckets.
+  bool has_special_code;
 };
 
 /// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, in ms for the whole sort; the
 /// runners-up behind the choice: u32, 2^28: 5.33 (512 x 18: 5.49); pairs of u32, 2^28: 7.72 (384 x 18: 7.76); u64, 2^27:
 /// 7.25 (512 x 14: 7.31); (u64, u32), 2^27: 9.85 (384 x 14: 10.2); pairs of u64, 2^27: 12.3 (512 x 10: 12.5); u128 of
-/// which 64 bits vary, 2^26: 6.29 (512 x 8: 6.34).
+/// which 64 bits vary, 2^26: 6.29 (512 x 8: 6.34). Special code makes wide keys slower, for want of registers: AND of two
+/// samples, in ms without it and with it, u64, 2^28: 15.1, 16.9; (u64, u32), 2^27: 10.5, 11.5; pairs of u64, 2^27: 12.2,
+/// 12.7; u128, 2^26: 11.8, 14.6; but u32, 2^28: 6.1, 5.7; pairs of u32, 2^27: 4.4, 3.9.
 __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
   if (widest <= 4)
   {
-    return value_bytes == 0 ? pass_shape{384, 24, 2} : pass_shape{512, 14, 2};
+    return value_bytes == 0 ? pass_shape{384, 24, 2, true} : pass_shape{512, 14, 2, true};
   }
   if (widest <= 8)
   {
-    return value_bytes == 0 ? pass_shape{384, 18, 2}
-         : value_bytes <= 4 ? pass_shape{384, 16, 2}
-                            : pass_shape{384, 14, 2};
+    return value_bytes == 0 ? pass_shape{384, 18, 2, false}
+         : value_bytes <= 4 ? pass_shape{384, 16, 2, false}
+                            : pass_shape{384, 14, 2, false};
   }
-  return {256, 12, 3};
+  return {256, 12, 3, false};
 }
 
 /// The blocks that sort what fits them. For whole inputs: few threads for the smallest, because every step costs each warp of
-/// a block the same, and many for the others. For buckets: so that two blocks fit a multiprocessor. A bucket fits a large
+/// a block the same, and many for the others. For buckets: so that two or three blocks fit a multiprocessor. A bucket fits a large
 /// block as well.
 enum class sort_class
 {
@@ -55,10 +59,11 @@ struct sort_shape
 
 __host__ __device__ constexpr sort_shape sort_shape_for(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
 {
+  bool const short_keys = key_bytes <= 4 && value_bytes == 0;
   return c == sort_class::small ? sort_shape{256, 8}
-       : c == sort_class::large && key_bytes <= 4 && value_bytes == 0
-         ? sort_shape{512, 15}
-         : sort_shape{512, 9};
+       : !short_keys            ? sort_shape{512, 9}
+       : c == sort_class::large ? sort_shape{512, 15}
+                                : sort_shape{256, 18};
 }
 
 __host__ __device__ constexpr int sort_tile_for(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
@@ -67,11 +72,12 @@ __host__ __device__ constexpr int sort_tile_for(std::size_t key_bytes, std::size
 }
 
 /// Blocks that sort buckets, a multiprocessor: what registers are shared out for. Measured on an H200, uniform keys, 2^28, in
-/// ms for the whole sort, with one and with two: u32 5.3, 4.5; u64 8.9, 7.9; pairs of u32 7.65, 7.5; u128 16.3, 18.9.
+/// ms for the whole sort, with one and with two: u64 8.9, 7.9; pairs of u32 7.65, 7.5; u128 16.3, 18.9. u32: 512 x 9 with two
+/// 4.24, 256 x 18 with three 4.09, with four 4.09; u64 256 x 18 with two and three 7.95 and 7.74, where 512 x 9 takes 7.38.
 __host__ __device__ constexpr int sort_blocks_per_sm(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
 {
   bool const wide = key_bytes > 8 || value_bytes > 8 || (key_bytes == 8 && value_bytes != 0);
-  return c == sort_class::bucket && !wide ? 2 : 1;
+  return c != sort_class::bucket || wide ? 1 : key_bytes <= 4 && value_bytes == 0 ? 3 : 2;
 }
 
 /// The most that any device has.
@@ -92,7 +98,8 @@ constexpr cluster_choice cluster_for(std::size_t n)
 
 /// Elements of the input that a thread of a cluster takes: as many as of a bucket, also where a block sorts more. With 15 a
 /// cluster would take 109,226 keys of 4 bytes, and a file that sorts them an eighth of a second longer to compile.
-inline constexpr int cluster_items = sort_shape_for(4, 0, sort_class::bucket).items;
+inline constexpr int cluster_items =
+  sort_tile_for(4, 0, sort_class::bucket) / sort_shape_for(4, 0, sort_class::large).threads;
 
 /// Elements that a cluster sorts: so many that a mean share leaves a ninth of a block's tile free, where a block sorts no more
 /// than it takes of the input.
@@ -101,7 +108,8 @@ constexpr std::size_t most_in_cluster(unsigned blocks)
   return static_cast<std::size_t>(sort_tile_for(4, 0, sort_class::bucket)) * blocks * 8 / 9;
 }
 
-/// Whether keys of so many bytes are sorted by buckets: shorter ones have so few digits that nothing is gained.
+/// Whether keys of so many bytes are sorted by buckets: shorter ones are counted, or, with values, have so few digits that
+/// nothing is gained.
 __host__ __device__ constexpr bool has_buckets(std::size_t key_bytes)
 {
   return key_bytes >= 4;
@@ -161,6 +169,48 @@ constexpr int buckets_log2_for(std::size_t n)
 constexpr std::size_t most_in_buckets(std::size_t key_bytes, std::size_t value_bytes)
 {
   return key_bytes <= 4 && value_bytes != 0 ? std::size_t{1} << 20 : std::size_t{4352} << most_buckets_log2;
+}
+
+/// The kernels that count keys of one or two bytes, without values, and write them anew. Counting takes all shared memory of a
+/// multiprocessor, so its one block has all threads. Measured on an H200, uniform keys, 2^28: u8 86 us for counting and 64 for
+/// writing, u16 252 and 222.
+inline constexpr int count_threads  = 1024;
+inline constexpr int count_rows     = 4; // vectors of 16 bytes that a thread reads at once, while it counts as many
+inline constexpr int rank_threads   = 1024;
+inline constexpr int ranks_of_block = rank_threads * 4;
+inline constexpr int zero_threads   = 512;
+inline constexpr int zero_rows      = 4; // vectors that a thread reads at once
+inline constexpr int zero_blocks    = 264; // two for each multiprocessor of an H200; not more than zero_threads
+inline constexpr int write_threads  = 512;
+inline constexpr int write_rows     = 4; // vectors that a thread writes
+
+/// Blocks that write, a multiprocessor: what registers are shared out for.
+__host__ __device__ constexpr int write_blocks_per_sm(bool is_float)
+{
+  return is_float ? 2 : 3;
+}
+
+/// Keys of one byte that one block counts and writes: four tiles of its, less what may lie outside the first vector. Measured on
+/// an H200, uniform keys in the cache, in us: 2^14 8.8, 2^15 10.8; many blocks 2^16 14.7, a cluster, as others have it, 21.
+inline constexpr std::size_t most_bytes_in_block = 65520;
+
+/// Words of two counts each that a block has of keys of two bytes, as a power of two, where there is so much shared memory: for
+/// all values, or for fewer, and then the input is read several times.
+constexpr int count_words_log2(std::size_t shared_bytes)
+{
+  int log2 = 15;
+  while (std::size_t{4} << log2 > shared_bytes)
+  {
+    --log2;
+  }
+  return log2;
+}
+
+/// Vectors that a thread reads at once of an input of so many.
+constexpr int count_rows_for(std::size_t vectors, std::size_t processors)
+{
+  std::size_t const rows = vectors / (processors * count_threads);
+  return rows < 1 ? 1 : rows < static_cast<std::size_t>(count_rows) ? static_cast<int>(rows) : count_rows;
 }
 
 inline constexpr int histogram_threads = 512;

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cuda_fp16.h>
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
 #include <thrust/host_vector.h>
@@ -256,6 +257,15 @@ TEST(RadixPaths, ReversedZerosOfBothSigns)
   // -0 and +0 are equal, but a reversal would show.
   check_all_sizes<float>([](std::size_t i, std::size_t n) {
     return i < n / 3 ? 1.0f : i < n * 2 / 3 ? (i % 2 == 0 ? 0.0f : -0.0f) : -1.0f;
+  });
+}
+
+TEST(RadixPaths, HalvesThatAreZerosOfBothSigns)
+{
+  check_all_sizes<__half>([](std::size_t i, std::size_t) {
+    return mixed(i) % 3 == 0 ? __half(0.0f)
+         : mixed(i) % 3 == 1 ? __half(-0.0f)
+                             : __half(static_cast<float>(i % 100) - 50);
   });
 }
 
