@@ -31,16 +31,12 @@ __device__ Bits by_words(Bits value, F f)
   return result;
 }
 
+/// The next lane's value; the last lane's is that of the first.
 template <class Bits>
-__device__ Bits from_next_lane(Bits value)
+__device__ Bits from_lane_behind(Bits value)
 {
-  return by_words(value, [](std::uint32_t word) { return __shfl_down_sync(all_lanes, word, 1); });
-}
-
-template <class Bits>
-__device__ Bits from_first_lane(Bits value)
-{
-  return by_words(value, [](std::uint32_t word) { return __shfl_sync(all_lanes, word, 0); });
+  int const lane = static_cast<int>(threadIdx.x + 1) % 32;
+  return by_words(value, [lane](std::uint32_t word) { return __shfl_sync(all_lanes, word, lane); });
 }
 
 __device__ inline std::uint32_t least_word_of_warp(std::uint32_t word)

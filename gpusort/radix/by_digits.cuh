@@ -272,14 +272,21 @@ __device__ void swap_ends(T* elements, std::size_t n, std::size_t begin, std::si
   constexpr int step = home_threads * moved_at_once;
   int const size     = end - begin < step ? static_cast<int>(end - begin) : step;
   T* const front     = elements + begin;
-  T* const mirrored  = elements + (n - begin - size); // front's elements end up here, backwards
+  T* const mirrored  = elements + (n - 1 - begin); // from here on backwards
   T first[moved_at_once];
   T last[moved_at_once];
-  block::read_tile<home_threads>(first, size, [&](int place) { return front[size - 1 - place]; });
-  block::read_tile<home_threads>(last, size, [&](int place) { return mirrored[size - 1 - place]; });
-  __syncthreads(); // everything is read before anything is written
-  block::write_tile<home_threads>(first, size, mirrored);
-  block::write_tile<home_threads>(last, size, front);
+  block::read_tile<home_threads>(first, size, [&](int place) { return front[place]; });
+  block::read_tile<home_threads>(last, size, [&](int place) { return mirrored[-place]; });
+#pragma unroll
+  for (int i = 0; i < moved_at_once; ++i)
+  {
+    int const place = i * home_threads + static_cast<int>(threadIdx.x);
+    if (place < size)
+    {
+      front[place]     = last[i];
+      mirrored[-place] = first[i];
+    }
+  }
 }
 
 /// After the passes: reverses the caller's arrays, if that is all there is to do, or brings keys and values back to them

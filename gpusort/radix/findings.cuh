@@ -121,11 +121,11 @@ struct warp_ranks
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      Bits next              = block::from_next_lane(at[i]);
-      Bits const in_next_row = block::from_first_lane(at[i + 1 < Items ? i + 1 : i]);
-      if (threadIdx.x % 32 == 31)
+      Bits const in_next_row = at[i + 1 < Items ? i + 1 : i]; // lane 31 is handed the first lane's
+      Bits next              = block::from_lane_behind(threadIdx.x % 32 == 0 ? in_next_row : at[i]);
+      if (threadIdx.x % 32 == 31 && i + 1 >= rows)
       {
-        next = i + 1 < rows ? in_next_row : behind;
+        next = behind;
       }
       if (i < rows && i * 32 + 1 < left)
       {
