@@ -815,11 +815,10 @@ public:
 
   /// Writes the tile-th tile. begins: where each rank begins, and behind the last, n. Called by all threads; shared memory may be
   /// used again after a barrier.
-  template <class Begins>
   __device__ static void write(shared_storage& shared,
                                ranked_keys<Bits, IsFloat> const& keys,
                                vectors_type const& to,
-                               Begins const& begins,
+                               rank_begins const& begins,
                                std::size_t tile)
   {
     std::size_t const first = tile * tile_vectors;
@@ -859,9 +858,8 @@ public:
 
 private:
   /// The ranks that the keys in two places have: the last that begin no later.
-  template <class Begins>
   __device__ static void find_ranks(
-    Begins const& begins, std::uint64_t first, std::uint64_t last, std::uint32_t& lowest, std::uint32_t& highest)
+    rank_begins const& begins, std::uint64_t first, std::uint64_t last, std::uint32_t& lowest, std::uint32_t& highest)
   {
     for (std::uint32_t among = key_values<Bits>; among > 1;)
     {
@@ -882,11 +880,10 @@ private:
     return static_cast<Bits>(word >> (place * static_cast<int>(sizeof(Bits)) % 4 * 8));
   }
 
-  template <class Begins>
   __device__ static void
   fill(shared_storage& shared,
        ranked_keys<Bits, IsFloat> const& keys,
-       Begins const& begins,
+       rank_begins const& begins,
        std::size_t first_place,
        std::uint32_t lowest,
        std::uint32_t highest,
