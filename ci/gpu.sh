@@ -28,7 +28,7 @@ run_tests() {
   local without=()
   if [ "${GPUSORT_LARGE:-1}" = 0 ]; then without=(-LE '^large$'); fi
   say "testing"
-  # The programs share one GPU: a few at a time overlap their host work and leave each enough memory.
+  # GPU tests run one at a time whatever this says; host tests and examples, four.
   ctest --test-dir "$build" --output-on-failure -j 4 -L '^(host|gpu|example)$' "${without[@]}" "$@"
 }
 
