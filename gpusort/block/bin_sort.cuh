@@ -5,6 +5,7 @@
 // equal width by value, instead of digits, make it one step on keys without many duplicates.
 #pragma once
 
+#include <gpusort/block/bins.cuh>
 #include <gpusort/block/bit_width.h>
 #include <gpusort/block/bucket_rank.cuh>
 #include <gpusort/block/span.cuh>
@@ -38,41 +39,28 @@ private:
   static constexpr bool has_short = sizeof(Bits) <= 4;
   static constexpr bool has_long  = has_place || sizeof(Bits) > 4;
 
-  static constexpr int digits        = 256;
-  static constexpr int digit_bits    = 8;
-  static constexpr int max_bins_log2 = tile >= 4096 ? 13 : 12;
-  static constexpr int max_words     = (1 << max_bins_log2) / 2; // two bins in a word
-  static constexpr int warps         = Threads / 32;
-
-  static_assert(tile <= 1 << 13 && max_words % (4 * Threads) == 0);
-
-  // Elements of a window, which a thread sorts in its registers. Windows overlap by half: of what shares a bin, one more
-  // than that is always in one of them.
-  static constexpr int window                    = 8;
-  static constexpr std::uint32_t most_in_windows = window / 2 + 1;
-  // Elements of a bin that is sorted by insertion, and how many such bins there may be.
-  static constexpr std::uint32_t most_in_bin = 16;
-  static constexpr int most_crowded_bins     = 64;
+  static constexpr int digits     = 256;
+  static constexpr int digit_bits = 8;
+  static_assert(tile <= 1 << 13);
 
   using place      = std::uint16_t; // in the input
+  using bins       = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place>;
   using digit_rank = bucket_rank<digits, Threads, Items, false>;
 
   static constexpr std::size_t larger(std::size_t a, std::size_t b)
   {
     return a < b ? b : a;
   }
-  static constexpr std::size_t token_bytes = has_long ? sizeof(long_token) : sizeof(short_token);
-  static constexpr std::size_t room_bytes  = larger(larger(sizeof(Bits), token_bytes), with_values ? sizeof(Value) : 0);
+  using widest_token = std::conditional_t<has_long, long_token, short_token>;
+  static constexpr std::size_t room_bytes =
+    larger(bins::template bytes_of<widest_token>(tile), tile* larger(sizeof(Bits), with_values ? sizeof(Value) : 0));
 
 public:
   struct shared_storage
   {
     // Tokens, then keys, then values.
-    alignas(16) char room[room_bytes * (tile + 2 * window)];
-    alignas(16) std::uint32_t bins[max_words];
-    alignas(16) std::uint32_t totals[warps];
-    std::uint32_t crowded_count;
-    std::uint32_t crowded[most_crowded_bins]; // begin and size of bins that windows do not sort
+    alignas(16) char room[room_bytes];
+    typename bins::shared_storage bins_of_tile;
     span_storage<Bits, Threads> span;
 
     template <class T>
@@ -114,8 +102,8 @@ public:
        int n,
        Bits const* keys_in,
        Bits* keys_out,
-       Value const* values_in,
-       Value* values_out)
+       Value const* values_in = nullptr,
+       Value* values_out      = nullptr)
   {
     // Places past the end hold the first key once more: only what is written has to look where the end is.
     Bits const any = keys_in[0];
@@ -126,17 +114,7 @@ public:
       int const at = place_of(i);
       ranks[i]     = at < n ? keys_in[at] : any;
     }
-    constexpr int own_words = max_words / Threads;
-#pragma unroll
-    for (int w = 0; w < own_words; w += 4)
-    {
-      *reinterpret_cast<uint4*>(&shared.bins[(w / 4 * Threads + static_cast<int>(threadIdx.x)) * 4]) =
-        uint4{0, 0, 0, 0};
-    }
-    if (threadIdx.x == 0)
-    {
-      shared.crowded_count = 0;
-    }
+    bins::clear(shared.bins_of_tile);
     bool loses = false;
 #pragma unroll
     for (int i = 0; i < Items; ++i)
@@ -169,7 +147,7 @@ public:
 
     // Twice as many bins as elements, as far as there are so many.
     int const all_log2  = bit_width(static_cast<std::uint32_t>(n)) + 1;
-    int const bins_log2 = all_log2 < max_bins_log2 ? all_log2 : max_bins_log2;
+    int const bins_log2 = all_log2 < bins::max_log2 ? all_log2 : bins::max_log2;
     place from[Items];
     Bits keys[Items];
     bool sorted = false;
@@ -317,7 +295,7 @@ private:
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      Token const own = shared.template as<Token>()[place_of(i)];
+      Token const own = shared.template as<Token>()[bins::template index_of<Token>(place_of(i))];
       from[i]         = place_in(own);
       keys[i]         = order.bits_of_rank(static_cast<Bits>(least + static_cast<Bits>(own >> place_bits)));
     }
@@ -338,14 +316,14 @@ private:
   {
     Token* const tokens = shared.template as<Token>();
     int const shift     = width > bins_log2 ? width - bins_log2 : 0;
+    auto const bin_of   = [&](Token own) { return static_cast<std::uint32_t>(own >> shift); };
 
-    // A word counts two bins: one of the lower half of the bins, and in its upper half the one as far into the other half.
-    int const words_log2      = bins_log2 - 1;
-    std::uint32_t const words = 1u << words_log2;
-    auto const bin_of         = [&](Token own) { return static_cast<std::uint32_t>(own >> shift); };
+    auto& counts         = shared.bins_of_tile.counts;
+    bool const are_alike = shift == 0; // tokens that share a bin
 
     Token own[Items];
-    // The number of each element in its bin, which depends on chance; two in a word, for want of registers.
+    // The number of each element in its bin, which depends on chance; two in a word, for want of registers. Tokens that say nothing
+    // but their rank get it later, when they are counted once more.
     std::uint32_t numbers[(Items + 1) / 2];
 #pragma unroll
     for (int i = 0; i < Items; ++i)
@@ -359,211 +337,57 @@ private:
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      std::uint32_t const bin = bin_of(own[i]);
-      std::uint32_t const one = bin < words ? 1u : 1u << 16;
+      auto const bin = bins::place_of(bin_of(own[i]), bins_log2);
       if (place_of(i) < n)
       {
-        std::uint32_t const found = atomicAdd(&shared.bins[bin & (words - 1)], one);
-        numbers[i / 2] =
-          i % 2 == 0 ? half_of(found, bin < words) : __byte_perm(numbers[i / 2], found, bin < words ? 0x5410 : 0x7610);
-      }
-    }
-    __syncthreads();
-
-    // A thread's words are neighbours.
-    constexpr int own_words   = max_words / Threads;
-    std::uint32_t const first = threadIdx.x * own_words;
-    bool const has_own        = first < words;
-    uint4 counts[own_words / 4];
-    std::uint32_t sums = 0, fullest = 0; // of either half of the bins
-#pragma unroll
-    for (int w = 0; w < own_words / 4; ++w)
-    {
-      counts[w] = has_own ? reinterpret_cast<uint4 const*>(&shared.bins[first])[w] : uint4{0, 0, 0, 0};
-    }
-#pragma unroll
-    for (uint4 const& four : counts)
-    {
-      sums += four.x + four.y + four.z + four.w;
-      fullest = __vmaxu2(__vmaxu2(fullest, __vmaxu2(four.x, four.y)), __vmaxu2(four.z, four.w));
-    }
-    fullest                       = max(fullest & 0xffff, fullest >> 16);
-    std::uint32_t const inclusive = inclusive_sum_of_warp(sums);
-    int const warp                = static_cast<int>(threadIdx.x) / 32;
-    if (threadIdx.x % 32 == 31)
-    {
-      shared.totals[warp] = inclusive;
-    }
-    bool const bins_tell_all = shift == 0; // tokens that share a bin are alike
-    if (__syncthreads_or(fullest > most_in_bin && !bins_tell_all))
-    {
-      return false;
-    }
-    std::uint32_t all = 0, before = 0;
-#pragma unroll
-    for (int w = 0; w < warps; ++w)
-    {
-      before = w == warp ? all : before;
-      all += shared.totals[w];
-    }
-    // Where the thread's first bin in either half begins: the upper half, behind all of the lower.
-    std::uint32_t start = inclusive - sums + before + (all << 16);
-    if (has_own)
-    {
-      bool const crowded = fullest > most_in_windows && !bins_tell_all;
-#pragma unroll
-      for (int w = 0; w < own_words / 4; ++w)
-      {
-        begin_bins(shared, counts[w].x, start, crowded);
-        begin_bins(shared, counts[w].y, start, crowded);
-        begin_bins(shared, counts[w].z, start, crowded);
-        begin_bins(shared, counts[w].w, start, crowded);
-        reinterpret_cast<uint4*>(&shared.bins[first])[w] = counts[w];
-      }
-    }
-    __syncthreads();
-    // All places are known before the first token is written: the compiler cannot tell that they do not overlap. Nor may it
-    // keep the bins from above, for which there are no registers.
-    int same_shift = shift;
-    asm volatile("" : "+r"(same_shift));
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
-    {
-      auto const bin            = static_cast<std::uint32_t>(own[i] >> same_shift);
-      std::uint32_t const begin = half_of(shared.bins[bin & (words - 1)], bin < words);
-      // No carry: places in the tile have 16 bits.
-      numbers[i / 2] += i % 2 == 0 ? begin : begin << 16;
-    }
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
-    {
-      if (place_of(i) < n)
-      {
-        tokens[half_of(numbers[i / 2], i % 2 == 0)] = own[i];
-      }
-    }
-    if (threadIdx.x < 2 * window)
-    {
-      tokens[n + static_cast<int>(threadIdx.x)] = static_cast<Token>(~Token{0});
-    }
-    __syncthreads();
-    if (bins_tell_all)
-    {
-      return true;
-    }
-    std::uint32_t const crowded = shared.crowded_count;
-    if (crowded > most_crowded_bins)
-    {
-      return false;
-    }
-    sort_windows(tokens, 0, n);
-    __syncthreads();
-    sort_windows(tokens, window / 2, n);
-    __syncthreads();
-    if (crowded != 0)
-    {
-      if (threadIdx.x < crowded)
-      {
-        std::uint32_t const bin = shared.crowded[threadIdx.x];
-        insert(tokens + (bin & 0xffff), static_cast<int>(bin >> 16));
-      }
-      __syncthreads();
-    }
-    return true;
-  }
-
-  /// The lower or the upper half of a word.
-  __device__ static std::uint32_t half_of(std::uint32_t word, bool lower)
-  {
-    return __byte_perm(word, 0, lower ? 0x4410 : 0x4432);
-  }
-
-  /// Replaces the counts of a word's two bins by where they begin.
-  __device__ static void
-  begin_bins(shared_storage& shared, std::uint32_t& word, std::uint32_t& start, bool look_for_crowded)
-  {
-    if (look_for_crowded)
-    {
-      note_if_crowded(shared, start & 0xffff, word & 0xffff);
-      note_if_crowded(shared, start >> 16, word >> 16);
-    }
-    std::uint32_t const counts = word;
-    word                       = start;
-    start += counts;
-  }
-
-  __device__ static void note_if_crowded(shared_storage& shared, std::uint32_t begin, std::uint32_t size)
-  {
-    if (size > most_in_windows)
-    {
-      std::uint32_t const at = atomicAdd(&shared.crowded_count, 1u);
-      if (at < most_crowded_bins)
-      {
-        shared.crowded[at] = size << 16 | begin;
-      }
-    }
-  }
-
-  /// Sorts the windows that begin at `offset`, as far as most_in_windows elements of a bin need.
-  template <class Token>
-  __device__ static void sort_windows(Token* tokens, int offset, int n)
-  {
-    constexpr int per_vector = 16 / static_cast<int>(sizeof(Token));
-#pragma unroll 1
-    for (int begin = offset + static_cast<int>(threadIdx.x) * window; begin < n; begin += Threads * window)
-    {
-      union
-      {
-        uint4 vectors[window / per_vector];
-        Token held[window];
-      };
-      uint4* const place = reinterpret_cast<uint4*>(tokens + begin);
-#pragma unroll
-      for (int i = 0; i < window / per_vector; ++i)
-      {
-        vectors[i] = place[i];
-      }
-#pragma unroll
-      for (std::uint32_t round = 0; round < most_in_windows; ++round)
-      {
-#pragma unroll
-        for (int i = static_cast<int>(round % 2); i + 1 < window; i += 2)
+        std::uint32_t const found = atomicAdd(&counts[bin.word], bin.one());
+        if constexpr (has_place)
         {
-          put_in_order(held[i], held[i + 1]);
+          numbers[i / 2] = i % 2 == 0 ? bin.of(found) : __byte_perm(numbers[i / 2], found, bin.lower ? 0x5410 : 0x7610);
         }
       }
-#pragma unroll
-      for (int i = 0; i < window / per_vector; ++i)
-      {
-        place[i] = vectors[i];
-      }
     }
-  }
-
-  template <class Token>
-  __device__ static void put_in_order(Token& a, Token& b)
-  {
-    Token const less    = a < b ? a : b;
-    Token const greater = a < b ? b : a;
-    a                   = less;
-    b                   = greater;
-  }
-
-  template <class Token>
-  __device__ static void insert(Token* tokens, int count)
-  {
-#pragma unroll 1
-    for (int i = 1; i < count; ++i)
+    __syncthreads();
+    if (!bins::begin(shared.bins_of_tile, bins_log2, are_alike, !has_place))
     {
-      Token const moved = tokens[i];
-      int to            = i;
-#pragma unroll 1
-      for (; to > 0 && moved < tokens[to - 1]; --to)
-      {
-        tokens[to] = tokens[to - 1];
-      }
-      tokens[to] = moved;
+      return false;
     }
+    // The compiler may not keep the bins from above, for which there are no registers.
+    int same_shift = shift;
+    asm volatile("" : "+r"(same_shift));
+    auto const same_bin_of = [&](Token token) {
+      return bins::place_of(static_cast<std::uint32_t>(token >> same_shift), bins_log2);
+    };
+    auto const put = [&](std::uint32_t place, Token token) { tokens[bins::template index_of<Token>(place)] = token; };
+    if constexpr (has_place)
+    {
+      // All places are known before the first token is written: the compiler cannot tell that they do not overlap.
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
+      {
+        auto const bin            = same_bin_of(own[i]);
+        std::uint32_t const begin = bin.of(counts[bin.word]);
+        // No carry: places in the tile have 16 bits.
+        numbers[i / 2] += i % 2 == 0 ? begin : begin << 16;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (place_of(i) < n)
+      {
+        if constexpr (has_place)
+        {
+          put(bins::half_of(numbers[i / 2], i % 2 == 0), own[i]);
+        }
+        else
+        {
+          auto const bin = same_bin_of(own[i]);
+          put(bin.of(atomicAdd(&counts[bin.word], bin.one())), own[i]);
+        }
+      }
+    }
+    return bins::sort(shared.bins_of_tile, tokens, n, are_alike);
   }
 
   /// Keys and places from tokens that tell places only. Returns false if keys are out of order: `partial` tokens leave out
@@ -586,8 +410,8 @@ private:
       int const at = place_of(i);
       if (at < n)
       {
-        Token const own  = tokens[at];
-        Token const last = tokens[at > 0 ? at - 1 : 0];
+        Token const own  = tokens[bins::template index_of<Token>(at)];
+        Token const last = tokens[bins::template index_of<Token>(at > 0 ? at - 1 : 0)];
         from[i]          = place_in(own);
         // Only neighbours whose tokens are alike but for the place can be out of order.
         before[i] = partial && own >> place_bits == last >> place_bits ? place_in(last) : from[i];

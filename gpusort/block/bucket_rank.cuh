@@ -30,11 +30,13 @@ struct bucket_counts
 /// Ranks a tile of up to `Threads` x `Items` elements. Element i of a lane is number i x 32 + lane of its warp's part of
 /// the tile; a part has `rows` x 32 places. `Full`: all Items rows are in use, and no place is empty. Otherwise places past
 /// the end of the input belong to the last bucket, where they rank behind all elements; `size` says how many there are.
-/// `Ordered`: elements of a bucket keep their order; otherwise, in full tiles, they come in any, which takes fewer
-/// instructions, but lanes that meet on a bucket wait for each other.
+/// `Ordered`: elements of a bucket keep their order; otherwise they come in any, which takes fewer instructions, but lanes that
+/// meet on a bucket wait for each other.
 ///
 /// The order of calls, with a barrier between any two: counts.clear, count, then total, starts and spread, then finish. Or, in
-/// loops that are not unrolled: counts.clear, count_one, then total, starts and spread, then take_rank.
+/// loops that are not unrolled: counts.clear, count_one, then total, starts and spread, then take_rank. In any order, with no ranks
+/// kept: counts.clear, count_one of elements alone, then counted, starts and spread, then take_place. `count` without order is for
+/// full tiles.
 template <int Buckets, int Threads, int Items, bool Full, bool Ordered = true>
 class bucket_rank
 {
@@ -44,7 +46,6 @@ public:
   static constexpr int rank_bits = 16;
   static_assert(Threads * Items <= 1 << rank_bits && Buckets <= 1 << (32 - rank_bits));
   static_assert(Buckets % 32 == 0 && Threads >= Buckets && Threads % 32 == 0);
-  static_assert(Full || Ordered);
 
   using counts        = bucket_counts<Buckets, Threads>;
   using shared_totals = std::uint32_t[Buckets / 32];
@@ -73,6 +74,7 @@ public:
   template <class BucketOf>
   __device__ void count(BucketOf bucket_of, std::uint32_t (&ranks)[Items])
   {
+    static_assert(Full || Ordered);
     if constexpr (Ordered)
     {
 #pragma unroll
@@ -125,17 +127,29 @@ public:
     atomicAdd(&counts_.of[warp_][bucket], 1u);
   }
 
+  /// After count_one and spread: a place of an element of `bucket` in the tile, those of a bucket in any order.
+  __device__ std::uint32_t take_place(unsigned bucket)
+  {
+    return atomicAdd(&counts_.of[warp_][bucket], 1u);
+  }
+
   /// The tile's count of the calling thread's bucket. Called by the first Buckets threads.
   __device__ std::uint32_t total() const
   {
-    std::uint32_t total = 0;
+    std::uint32_t const empty_places = Full ? 0 : rows_ * Threads - size_;
+    return threadIdx.x == Buckets - 1 ? counted() - empty_places : counted();
+  }
+
+  /// The same where no empty places have been counted.
+  __device__ std::uint32_t counted() const
+  {
+    std::uint32_t counted = 0;
 #pragma unroll
     for (int w = 0; w < warps; ++w)
     {
-      total += counts_.of[w][threadIdx.x];
+      counted += counts_.of[w][threadIdx.x];
     }
-    std::uint32_t const empty_places = Full ? 0 : rows_ * Threads - size_;
-    return threadIdx.x == Buckets - 1 ? total - empty_places : total;
+    return counted;
   }
 
   /// Exclusive prefix sum of the buckets' totals, one bucket a thread. Called by all threads; contains a barrier.

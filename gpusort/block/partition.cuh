@@ -154,8 +154,16 @@ struct registers<no_values, N>
 
 /// One block's part of a partition: `Threads` threads take tiles of up to `Threads` x `Items` elements; full tiles are
 /// faster, if they have code of their own (`FullApart`), smaller ones give a small input to more blocks. `Classifier` maps a
-/// key to a bucket below `Buckets`: `unsigned operator()(Key) const`.
-template <class Key, class Value, class Classifier, int Buckets, int Threads, int Items, bool FullApart = true>
+/// key to a bucket below `Buckets`: `unsigned operator()(Key) const`. `CountsAgain`: where keys come in any order, they are counted
+/// once more to get their places, which takes fewer registers than to keep their ranks, and more shared memory.
+template <class Key,
+          class Value,
+          class Classifier,
+          int Buckets,
+          int Threads,
+          int Items,
+          bool FullApart   = true,
+          bool CountsAgain = false>
 class partition
 {
 public:
@@ -165,16 +173,22 @@ public:
 
   struct shared_storage
   {
-    // Counts are done with when the keys arrive, keys when the values do.
+    // Counts are done with when the keys arrive, unless they go on; keys, when the values do.
     union
     {
       bucket_counts<Buckets, Threads> counts;
-      alignas(16) char keys[sizeof(Key) * tile];
+      alignas(16) char keys_or_counts[CountsAgain ? 1 : sizeof(Key) * tile];
       alignas(16) char values[sizeof(Value) * (with_values ? tile : 1)];
     };
+    alignas(16) char keys_apart[CountsAgain ? sizeof(Key) * tile : 1];
     std::uint64_t output_of[Buckets]; // where a bucket's elements go, less their position in the tile
     std::uint32_t totals[Buckets / 32];
     std::uint32_t ticket;
+
+    __device__ Key* keys()
+    {
+      return reinterpret_cast<Key*>(CountsAgain ? keys_apart : keys_or_counts);
+    }
   };
 
   /// The number of the tile that this block is to move. Tiles are handed out by a ticket, zero before the pass, so that a
@@ -235,8 +249,8 @@ public:
     move<false, true>(shared, classify, places, size, keys_in, keys_out, values_in, values_out);
   }
 
-  /// The same for keys alone that need not keep their order: they come in any order, if the tile is full and `keeps_order` is
-  /// not set, as it should be where many neighbours belong to one bucket.
+  /// The same for keys alone that need not keep their order: they come in any order, if the tile is full, or keys are counted again,
+  /// and `keeps_order` is not set, as it should be where many neighbours belong to one bucket.
   __device__ static void move_tile_in_any_order(
     shared_storage& shared,
     Classifier const& classify,
@@ -249,14 +263,27 @@ public:
     static_assert(!with_values);
     places_by_look_back<Buckets> const places(work, at);
     keys_in += at.begin;
-    if (at.size == tile && !keeps_order)
+    if constexpr (CountsAgain)
+    {
+      if (!keeps_order)
+      {
+        if (at.size == tile)
+        {
+          move_counting_again<true>(shared, classify, places, at.size, keys_in, keys_out);
+        }
+        else
+        {
+          move_counting_again<false>(shared, classify, places, at.size, keys_in, keys_out);
+        }
+        return;
+      }
+    }
+    else if (at.size == tile && !keeps_order)
     {
       move<true, false>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
+      return;
     }
-    else
-    {
-      move<false, true>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
-    }
+    move<false, true>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
   }
 
   /// Reads the `size` elements of a tile from a source and writes them in the order of their buckets. Classifies each element
@@ -303,7 +330,7 @@ private:
     __syncthreads();
     rank.finish(ranks);
     __syncthreads();
-    rank.put(keys, ranks, reinterpret_cast<Key*>(shared.keys));
+    rank.put(keys, ranks, shared.keys());
     return start;
   }
 
@@ -339,7 +366,7 @@ private:
       source.load_values(held_values.at, size, first_row);
     }
     __syncthreads();
-    Key const* const sorted_keys = reinterpret_cast<Key const*>(shared.keys);
+    Key const* const sorted_keys = shared.keys();
     block::move_tile<Threads, Items>(size, [&](int place) { return sorted_keys[place]; }, keys_out);
     if constexpr (with_values)
     {
@@ -350,6 +377,69 @@ private:
       block::move_tile<Threads, Items>(size, [&](int place) { return sorted_values[place]; }, values_out);
     }
     return own;
+  }
+
+  /// Moves a tile of keys, those of a bucket in any order.
+  template <bool Full, class Places>
+  __device__ static void move_counting_again(
+    shared_storage& shared,
+    Classifier const& classify,
+    Places const& places,
+    int size,
+    Key const* keys_in,
+    Key* keys_out)
+  {
+    static_assert(sizeof(Key) == 4);
+    bucket_rank<Buckets, Threads, Items, Full, false> rank(shared.counts, size);
+
+    Key keys[Items];
+    rank.load(keys_in, keys);
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (rank.holds(i))
+      {
+        rank.count_one(classify(keys[i]));
+      }
+    }
+    __syncthreads();
+    std::uint32_t count = 0;
+    if (threadIdx.x < Buckets)
+    {
+      count = rank.counted();
+      places.publish(count);
+    }
+    std::uint32_t const start = rank.starts(shared.totals, count);
+    if (threadIdx.x < Buckets)
+    {
+      rank.spread(start);
+    }
+    __syncthreads();
+    Key* const sorted_keys = shared.keys();
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (rank.holds(i))
+      {
+        // The compiler may not keep the bucket from above, for which there are no registers.
+        Key key = keys[i];
+        asm volatile("" : "+r"(key));
+        sorted_keys[rank.take_place(classify(key))] = key;
+      }
+    }
+    places.note_outputs(shared.output_of, count, start);
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      int const position = i * Threads + static_cast<int>(threadIdx.x);
+      if (Full || position < size)
+      {
+        Key const key          = sorted_keys[position];
+        std::uint64_t const to = shared.output_of[classify(key)] + static_cast<std::uint64_t>(position);
+        keys_out[to]           = key;
+      }
+    }
   }
 
   /// `Full`: the tile has all its places in use.
@@ -378,7 +468,7 @@ private:
       keys,
       ranks,
       count);
-    Key* const sorted_keys = reinterpret_cast<Key*>(shared.keys);
+    Key* const sorted_keys = shared.keys();
 
     registers<Value, Items> values;
     if constexpr (with_values)

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <gpusort/block/bin_sort.cuh>
+#include <gpusort/block/digit_sort.cuh>
 #include <gpusort/block/partition.cuh>
+#include <gpusort/block/rereading_bin_sort.cuh>
 #include <gpusort/block/span.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/radix/findings.cuh>
@@ -422,7 +424,8 @@ struct bucket_of_key
 };
 
 template <class Bits, bool IsFloat, class Value>
-using bucket_partition = pass_by<Bits, Value, bucket_of_key<Bits, IsFloat>>;
+using bucket_partition =
+  pass_by<Bits, Value, bucket_of_key<Bits, IsFloat>, (shape_of<Bits, Value>().bucket_blocks > 0)>;
 
 /// Moves keys and values of the tile that this block takes to the stretch of their bucket, from the first arrays to the second,
 /// or at level 1 back again and to the bucket itself. Equal keys keep their order where they can be told apart. Called by all
@@ -536,6 +539,82 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
       {
         table.crowded[atomicAdd(&found->crowded, 1u)] = bucket;
       }
+    }
+  }
+}
+
+template <class Bits, class Order, int Threads, int Most>
+struct bin_sort_from_memory
+{
+  using type = block::rereading_bin_sort<Bits, Order, Threads, Most>;
+};
+template <class Bits, bool IsFloat, sort_class Class>
+struct bin_sort_in_registers
+{
+  using type = block_sort<Bits, IsFloat, block::no_values, Class>;
+};
+
+/// How blocks sort the buckets of keys alone.
+template <class Bits, bool IsFloat, sort_class Class>
+struct bucket_sort
+{
+  static constexpr bool reads_again            = rereads(sizeof(Bits), 0, Class);
+  static constexpr rereading_shape from_memory = rereading_shape_for(sizeof(Bits), Class);
+  static constexpr sort_shape in_registers     = sort_shape_for(sizeof(Bits), 0, Class);
+
+  static constexpr int threads = reads_again ? from_memory.threads : in_registers.threads;
+  static constexpr int blocks =
+    reads_again ? from_memory.blocks : sort_blocks_per_sm(sizeof(Bits), 0, Class); // a multiprocessor
+  static constexpr int most = reads_again ? from_memory.most : in_registers.threads * in_registers.items; // keys
+
+  using order_type = key_order<Bits, IsFloat>;
+  using by_bins    = typename std::conditional_t<reads_again,
+                                                 bin_sort_from_memory<Bits, order_type, threads, most>,
+                                                 bin_sort_in_registers<Bits, IsFloat, Class>>::type;
+  using by_digits  = block::digit_sort<Bits, order_type, threads>;
+
+  union shared_storage
+  {
+    typename by_bins::shared_storage bins;
+    typename by_digits::shared_storage digits;
+  };
+};
+
+/// Sorts all buckets of keys alone, of which no crowded ones are listed, into the caller's array, from array number `from`, if the
+/// input is split into buckets.
+/// Grid: any. Block: bucket_sort's threads. Shared: its storage.
+template <class Bits, bool IsFloat, sort_class Class>
+__global__ void __launch_bounds__(
+  bucket_sort<Bits, IsFloat, Class>::threads,
+  runtime::resident_blocks(bucket_sort<Bits, IsFloat, Class>::threads, bucket_sort<Bits, IsFloat, Class>::blocks))
+  sort_buckets(key_order<Bits, IsFloat> order,
+               findings<Bits> const* found,
+               bucket_table table,
+               int from,
+               buffers<Bits, block::no_values> at)
+{
+  using sorter = bucket_sort<Bits, IsFloat, Class>;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  std::uint32_t const count = found->splits == 0 ? 0 : std::uint32_t{1} << table.buckets_log2;
+  for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x)
+  {
+    std::uint64_t const begin = table.begins[i];
+    int const size            = static_cast<int>(table.begins[i + 1] - begin);
+    if (size == 0)
+    {
+      continue;
+    }
+    Bits* const keys_in = (from == 0 ? at.keys[0] : at.keys[1]) + begin;
+    Bits* const home    = at.keys[0] + begin;
+    __syncthreads();
+    if (!sorter::by_bins::sort(shared.bins, order, size, keys_in, home))
+    {
+      __syncthreads();
+      Bits* const spare = (from == 0 ? at.keys[1] : at.keys[0]) + begin;
+      sorter::by_digits::sort(shared.digits, order, size, keys_in, spare, home);
     }
   }
 }

@@ -180,10 +180,55 @@ struct input_part
   std::uint64_t* next; // two rows of bins, by turns: where this part's keys begin, and the next one's
 };
 
+/// Swaps the elements [begin, end) of the first half of n elements with their mirror images.
+template <int Threads, class T>
+__device__ void swap_ends_slowly(T* elements, std::size_t n, std::size_t begin, std::size_t end)
+{
+  for (std::size_t i = begin + threadIdx.x; i < end; i += Threads)
+  {
+    T const first       = elements[i];
+    elements[i]         = elements[n - 1 - i];
+    elements[n - 1 - i] = first;
+  }
+}
+
+/// Whether passes that are phases of one launch end the sort: an odd number of them leaves a phase to bring the result back.
+constexpr bool phases_finish(int digits)
+{
+  return digits % 2 == 0;
+}
+
+/// What finish_at_home does, for one tile of an input whose passes are phases of one launch.
+template <class Bits, class Value, int Threads>
+__device__ void finish_tile(bool reverses, std::size_t begin, tiling const& work, buffers<Bits, Value> const& at)
+{
+  constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
+  std::size_t const all      = reverses ? work.n / 2 : work.n;
+  std::size_t const end      = all - begin < static_cast<std::size_t>(work.tile) ? all : begin + work.tile;
+  if (begin >= all)
+  {
+    return;
+  }
+  if (reverses)
+  {
+    swap_ends_slowly<Threads>(at.keys[0], work.n, begin, end);
+    if constexpr (with_values)
+    {
+      swap_ends_slowly<Threads>(at.values[0], work.n, begin, end);
+    }
+    return;
+  }
+  block::copy_slowly<Threads>(static_cast<int>(end - begin), at.keys[1] + begin, at.keys[0] + begin);
+  if constexpr (with_values)
+  {
+    block::copy_slowly<Threads>(static_cast<int>(end - begin), at.values[1] + begin, at.values[0] + begin);
+  }
+}
+
 /// Moves keys and values of a tile of a part of the input to where their digits belong, in input order, between the first and
 /// the second arrays: in one of the passes from `first` to before `last` of those that `found` says there are. They are phases
-/// of one kernel, if the part is all of the input: a ticket stands for a tile of a pass, and its block waits until the pass
-/// before is done. Called by all threads.
+/// of one kernel, if the part is all of the input and there are several: a ticket stands for a tile of a pass, and its block waits
+/// until the pass before is done; a last phase finishes, if that takes anything. Called by all threads.
 /// Before: tickets[first] is zero; the look-back words are empty, or left behind by the pass before.
 template <class Bits, bool IsFloat, class Value>
 __device__ void move_by_digits(
@@ -202,13 +247,14 @@ __device__ void move_by_digits(
   using counter              = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
   bool const has_phases      = last - first > 1; // of the launch, whose tickets they share
   std::uint32_t const passes = found->passes;
+  bool const reverses        = has_phases && found->reverses != 0;
   last                       = passes < last ? passes : last;
-  if (first >= last)
+  if (first >= last && !reverses)
   {
     return;
   }
   counter const done(found->tiles_done);
-  int digit          = found->digit_of_pass[first];
+  int digit          = reverses ? 0 : found->digit_of_pass[first];
   std::uint32_t tile = partition::take_tile(shared, tickets + first);
   std::uint32_t pass = first;
   if (has_phases)
@@ -216,7 +262,8 @@ __device__ void move_by_digits(
     std::uint32_t const phase = tile / work.tiles;
     tile -= phase * work.tiles;
     pass += phase;
-    if (pass >= last)
+    bool const finishes = reverses || passes % 2 != 0;
+    if (pass > last || (pass == last && !finishes))
     {
       return;
     }
@@ -229,8 +276,13 @@ __device__ void move_by_digits(
         }
       }
       __syncthreads();
-      digit = found->digit_of_pass[pass];
     }
+    if (pass == last)
+    {
+      finish_tile<Bits, Value, partition::threads>(reverses, static_cast<std::size_t>(tile) * work.tile, work, at);
+      return;
+    }
+    digit = found->digit_of_pass[pass];
   }
   else if (tile >= work.tiles)
   {

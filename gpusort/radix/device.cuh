@@ -58,16 +58,22 @@ struct device
     static constexpr bool counts = sizeof(bits) <= 2 && !with_values;
     // Whether one block counts what fits it, in place of sorting it by bins.
     static constexpr bool counts_in_block = counts && sizeof(bits) == 1;
+    static constexpr bool can_have_long   = has_long_buckets(sizeof(bits), value_bytes_v<carried>);
+    static constexpr bool lists           = lists_crowded(sizeof(bits), value_bytes_v<carried>);
 
     // Elements of one launch: as many whole tiles as the look-back can count.
     static constexpr std::size_t part_elements = block::look_back::max_count / partition::tile * partition::tile;
+    // A digit that all keys have alike is no pass, so no count is as large as the input.
+    static constexpr std::size_t most_in_one_part = std::size_t{block::look_back::max_count} + 1;
 
     bool one_block; // on every device; no scratch, no other member means anything
-    int buckets_log2  = 0; // 0: never by buckets
-    int tile          = 0; // elements, of a pass
-    std::size_t tiles = 0; // of a launch
-    std::size_t parts = 0; // of the input: launches of a pass
-    std::size_t spare = 0; // tiles of a second level
+    int buckets_log2      = 0; // 0: never by buckets
+    bool has_long         = false; // buckets
+    int tile              = 0; // elements, of a pass
+    std::size_t part_size = 0; // elements of a launch
+    std::size_t tiles     = 0; // of a launch
+    std::size_t parts     = 0; // of the input: launches of a pass
+    std::size_t spare     = 0; // tiles of a second level
     std::size_t keys = 0, values = 0;
     std::size_t sizes = 0, bins = 0, found = 0, tickets = 0; // from here to status, cleared before the sort
     std::size_t status = 0, next_bins = 0, begins = 0, crowded = 0, stretches = 0;
@@ -107,12 +113,18 @@ struct device
 
     void add_moves(std::size_t n)
     {
-      bool const by_buckets = has_buckets(sizeof(bits)) && n <= most_in_buckets(sizeof(bits), value_bytes_v<carried>);
-      buckets_log2          = by_buckets ? buckets_log2_for(n) : 0;
-      tile  = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
-      tiles = runtime::blocks_for(n < part_elements ? n : part_elements, static_cast<std::size_t>(tile));
-      parts = runtime::blocks_for(n, part_elements);
-      spare = buckets_log2 > digit_bits ? radix_size : 0;
+      bool by_buckets = has_buckets(sizeof(bits)) && n <= most_in_buckets(sizeof(bits), value_bytes_v<carried>);
+      if constexpr (can_have_long)
+      {
+        has_long   = !by_buckets && n <= most_in_long_buckets;
+        by_buckets = by_buckets || has_long;
+      }
+      buckets_log2 = by_buckets ? buckets_log2_for(n, has_long ? mean_long_bucket : mean_bucket) : 0;
+      tile         = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
+      part_size    = n <= most_in_one_part ? n : part_elements;
+      tiles        = runtime::blocks_for(part_size, static_cast<std::size_t>(tile));
+      parts        = runtime::blocks_for(n, part_size);
+      spare        = buckets_log2 > digit_bits ? radix_size : 0;
 
       std::size_t const buckets = by_buckets ? std::size_t{1} << buckets_log2 : 0;
       std::size_t const words   = (tiles + spare) * radix_size;
@@ -125,7 +137,7 @@ struct device
       status                    = layout.add(words, sizeof(std::uint32_t));
       next_bins                 = layout.add(2 * radix_size, sizeof(std::uint64_t));
       begins                    = layout.add(buckets + 1, sizeof(std::uint64_t));
-      crowded                   = layout.add(buckets, sizeof(std::uint32_t));
+      crowded                   = layout.add(lists ? buckets : 0, sizeof(std::uint32_t));
       stretches                 = layout.add(spare, sizeof(block::segment));
     }
 
@@ -151,10 +163,49 @@ struct device
       return at;
     }
 
+    /// The most keys of a bucket.
+    int most_in_bucket() const
+    {
+      return has_long ? most_of<sort_class::long_bucket>() : most_of<sort_class::bucket>();
+    }
+
+    /// Shared memory of the blocks that sort buckets, crowded ones too.
+    std::size_t bucket_bytes() const
+    {
+      return has_long ? bytes_of<sort_class::long_bucket>() : bytes_of<sort_class::bucket>();
+    }
+
     /// Shared memory of a large block.
     static constexpr std::size_t large_bytes()
     {
       return sizeof(block_sort_storage<bits, is_float, carried, sort_class::large>);
+    }
+
+  private:
+    template <sort_class Class>
+    static constexpr int most_of()
+    {
+      if constexpr (lists)
+      {
+        return static_cast<int>(tile_of(Class));
+      }
+      else
+      {
+        return bucket_sort<bits, is_float, Class>::most;
+      }
+    }
+
+    template <sort_class Class>
+    static constexpr std::size_t bytes_of()
+    {
+      if constexpr (lists || (Class == sort_class::long_bucket && !can_have_long))
+      {
+        return large_bytes();
+      }
+      else
+      {
+        return sizeof(typename bucket_sort<bits, is_float, Class>::shared_storage);
+      }
     }
   };
 
@@ -331,9 +382,8 @@ private:
     constexpr int digits       = Plan::digits;
 
     buffers<Bits, Value> const at = plan.with_spare(base, in);
-    bool const sorts_large        = Plan::large_bytes() <= room;
-    bool const by_buckets =
-      plan.buckets_log2 > 0 && sorts_large && look_bytes(plan.buckets_log2) <= most_look_bytes<Bits>(room);
+    bool const by_buckets         = plan.buckets_log2 > 0 && plan.bucket_bytes() <= room
+                         && look_bytes(plan.buckets_log2) <= most_look_bytes<Bits>(room);
 
     auto* const sizes = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     auto* const bins  = runtime::at_offset<std::uint64_t>(base, plan.bins);
@@ -355,7 +405,7 @@ private:
     {
       if (by_buckets)
       {
-        constexpr int fits       = static_cast<int>(Plan::tile_of(sort_class::bucket));
+        int const fits           = plan.most_in_bucket();
         std::size_t const chunks = runtime::blocks_for(n, look_threads * look_items(sizeof(Bits)));
         runtime::launch(
           look_at_keys<Bits, IsFloat>,
@@ -394,8 +444,8 @@ private:
     auto const launch_moves = [&](auto kernel, int first, int last, std::size_t spare) {
       for (std::size_t part = 0; part < plan.parts; ++part)
       {
-        std::size_t const begin = part * Plan::part_elements;
-        std::size_t const size  = std::min(n - begin, Plan::part_elements);
+        std::size_t const begin = part * plan.part_size;
+        std::size_t const size  = std::min(n - begin, plan.part_size);
         if (plan.parts > 1 && first + part > 0)
         {
           runtime::check(cudaMemsetAsync(tickets, 0, plan.next_bins - plan.tickets, stream),
@@ -420,10 +470,11 @@ private:
           at);
       }
     };
-    constexpr bool may_split = has_buckets(sizeof(Bits));
-    constexpr bool apart     = !may_split || shape_of<Bits, Value>().has_special_code;
-    bool const together      = plan.tiles <= tiles_in_one_launch; // all passes
-    int pass                 = 0; // by digits, of those that are still to be launched
+    constexpr bool may_split    = has_buckets(sizeof(Bits));
+    constexpr bool splits_apart = shape_of<Bits, Value>().bucket_blocks > 0;
+    constexpr moves passes = may_split && !shape_of<Bits, Value>().has_special_code ? moves::either : moves::by_digits;
+    bool const together    = plan.tiles <= tiles_in_one_launch; // all passes
+    int pass               = 0; // by digits, of those that are still to be launched
     if constexpr (may_split)
     {
       if (by_buckets)
@@ -431,24 +482,42 @@ private:
         int const levels = table.levels();
         for (int level = 0; level < levels; ++level)
         {
-          // A pass by digits as well, or all of them; but no second time.
-          int const last = together ? digits : level + 1;
-          launch_moves(
-            move_keys<Bits, IsFloat, Value, true>, level, pass < last ? last : level, level == 0 ? 0 : plan.spare);
-          pass = last;
+          std::size_t const spare = level == 0 ? 0 : plan.spare;
+          if constexpr (splits_apart)
+          {
+            launch_moves(move_keys<Bits, IsFloat, Value, moves::to_buckets>, level, level, spare);
+          }
+          else
+          {
+            // A pass by digits as well, or all of them; but no second time.
+            int const last = together ? digits : level + 1;
+            launch_moves(move_keys<Bits, IsFloat, Value, moves::either>, level, pass < last ? last : level, spare);
+            pass = last;
+          }
         }
-        std::size_t const buckets = std::size_t{1} << plan.buckets_log2;
-        int const from            = levels > 1 ? 0 : 1;
-        constexpr auto per_sm =
-          static_cast<std::size_t>(sort_blocks_per_sm(sizeof(Bits), value_bytes_v<Value>, sort_class::bucket));
-        sort_blocks<IsFloat, sort_class::bucket>(
-          stream, order, std::min(buckets, processors * per_sm), found, table, n, from, at);
-        sort_blocks<IsFloat, sort_class::large>(stream, order, processors, found, table, n, from, at);
+        int const from = levels > 1 ? 0 : 1;
+        bool done      = false;
+        if constexpr (Plan::can_have_long)
+        {
+          if (plan.has_long)
+          {
+            sort_all_buckets<IsFloat, sort_class::long_bucket>(stream, order, processors, found, table, n, from, at);
+            done = true;
+          }
+        }
+        if (!done)
+        {
+          sort_all_buckets<IsFloat, sort_class::bucket>(stream, order, processors, found, table, n, from, at);
+        }
       }
     }
     for (; pass < digits; pass += together ? digits : 1)
     {
-      launch_moves(move_keys<Bits, IsFloat, Value, !apart>, pass, together ? digits : pass + 1, 0);
+      launch_moves(move_keys<Bits, IsFloat, Value, passes>, pass, together ? digits : pass + 1, 0);
+    }
+    if (together && phases_finish(digits))
+    {
+      return;
     }
     std::size_t const steps = runtime::blocks_for(n, home_threads * moved_at_once);
     runtime::launch(finish_at_home<Bits, Value>,
@@ -457,6 +526,42 @@ private:
                     static_cast<findings<Bits> const*>(found),
                     n,
                     at);
+  }
+
+  /// Sorts the buckets that the input is split into, if it is.
+  template <bool IsFloat, sort_class Class, class Bits, class Value>
+  static void sort_all_buckets(
+    cudaStream_t stream,
+    key_order<Bits, IsFloat> const& order,
+    std::size_t processors,
+    findings<Bits>* found,
+    bucket_table const& table,
+    std::size_t n,
+    int from,
+    buffers<Bits, Value> const& at)
+  {
+    std::size_t const buckets = std::size_t{1} << table.buckets_log2;
+    auto const blocks         = [&](int per_processor) {
+      return std::min(buckets, processors * static_cast<std::size_t>(per_processor));
+    };
+    if constexpr (!lists_crowded(sizeof(Bits), value_bytes_v<Value>))
+    {
+      using sorter = bucket_sort<Bits, IsFloat, Class>;
+      runtime::launch(sort_buckets<Bits, IsFloat, Class>,
+                      {blocks(sorter::blocks), sorter::threads, sizeof(typename sorter::shared_storage)},
+                      stream,
+                      order,
+                      static_cast<findings<Bits> const*>(found),
+                      table,
+                      from,
+                      at);
+    }
+    else
+    {
+      constexpr int per_processor = sort_blocks_per_sm(sizeof(Bits), value_bytes_v<Value>, Class);
+      sort_blocks<IsFloat, Class>(stream, order, blocks(per_processor), found, table, n, from, at);
+      sort_blocks<IsFloat, sort_class::large>(stream, order, processors, found, table, n, from, at);
+    }
   }
 
   template <class Bits, bool IsFloat, class Value, sort_class Class>

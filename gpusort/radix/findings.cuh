@@ -226,7 +226,7 @@ __host__ __device__ constexpr pass_shape shape_of()
 }
 
 /// A pass that moves keys and values to the buckets that a classifier says.
-template <class Bits, class Value, class Classifier>
+template <class Bits, class Value, class Classifier, bool CountsAgain = false>
 using pass_by =
   block::partition<Bits,
                    Value,
@@ -234,7 +234,8 @@ using pass_by =
                    radix_size,
                    shape_of<Bits, Value>().threads,
                    shape_of<Bits, Value>().items,
-                   shape_of<Bits, Value>().has_special_code>;
+                   shape_of<Bits, Value>().has_special_code,
+                   CountsAgain>;
 
 /// The arrays between which keys and values move; the first pair is the caller's.
 template <class Bits, class Value>

@@ -15,6 +15,14 @@
 namespace gpusort::radix
 {
 
+/// What a kernel that moves keys does.
+enum class moves
+{
+  to_buckets,
+  by_digits,
+  either // what has been found out about the input says
+};
+
 /// Shared memory of a block that moves a tile.
 template <class Bits, bool IsFloat, class Value>
 union move_storage
@@ -24,13 +32,15 @@ union move_storage
 };
 
 /// Moves keys and values: if the input is split into buckets, at the level `first`, if there is one; else by digits, in the
-/// passes from `first` to before `last`. Without OrBuckets: those passes only, if there is anything to do.
+/// passes from `first` to before `last`; or, of another kind, one of the two only, if there is anything to do.
 /// Grid: at least a block for each tile of the level, and one for each tile of each pass. Block: shape_of's threads. Shared:
 /// move_storage.
-template <class Bits, bool IsFloat, class Value, bool OrBuckets>
-__global__ void
-__launch_bounds__(shape_of<Bits, Value>().threads,
-                  runtime::resident_blocks(shape_of<Bits, Value>().threads, shape_of<Bits, Value>().blocks))
+template <class Bits, bool IsFloat, class Value, moves Kind>
+__global__ void __launch_bounds__(
+  shape_of<Bits, Value>().threads,
+  runtime::resident_blocks(shape_of<Bits, Value>().threads,
+                           Kind == moves::to_buckets ? shape_of<Bits, Value>().bucket_blocks
+                                                     : shape_of<Bits, Value>().blocks))
   move_keys(key_order<Bits, IsFloat> order,
             findings<Bits>* found,
             bucket_table table,
@@ -46,7 +56,7 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
   auto& shared = *reinterpret_cast<move_storage<Bits, IsFloat, Value>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if constexpr (OrBuckets)
+  if constexpr (Kind != moves::by_digits)
   {
     if (found->splits != 0)
     {
@@ -58,7 +68,10 @@ __launch_bounds__(shape_of<Bits, Value>().threads,
       return;
     }
   }
-  move_by_digits<Bits, IsFloat, Value>(shared.by_digits, order, found, bins, tickets, first, last, part, work, at);
+  if constexpr (Kind != moves::to_buckets)
+  {
+    move_by_digits<Bits, IsFloat, Value>(shared.by_digits, order, found, bins, tickets, first, last, part, work, at);
+  }
 }
 
 } // namespace gpusort::radix

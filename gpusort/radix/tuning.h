@@ -17,6 +17,9 @@ struct pass_shape
   int blocks; // a multiprocessor: what registers are shared out for
   // Whether full tiles have code of their own, and those passes by digits a kernel of their own that are no level of buckets.
   bool has_special_code;
+  // Levels of buckets have a kernel of their own, which has so many blocks a multiprocessor, if not 0; then keys in any order are
+  // counted once more to get their places, in place of keeping ranks in registers.
+  int bucket_blocks = 0;
 };
 
 /// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, in ms for the whole sort; the
@@ -24,13 +27,14 @@ struct pass_shape
 /// 7.25 (512 x 14: 7.31); (u64, u32), 2^27: 9.85 (384 x 14: 10.2); pairs of u64, 2^27: 12.3 (512 x 10: 12.5); u128 of
 /// which 64 bits vary, 2^26: 6.29 (512 x 8: 6.34). Special code makes wide keys slower, for want of registers: AND of two
 /// samples, in ms without it and with it, u64, 2^28: 15.1, 16.9; (u64, u32), 2^27: 10.5, 11.5; pairs of u64, 2^27: 12.2,
-/// 12.7; u128, 2^26: 11.8, 14.6; but u32, 2^28: 6.1, 5.7; pairs of u32, 2^27: 4.4, 3.9.
+/// 12.7; u128, 2^26: 11.8, 14.6; but u32, 2^28: 6.1, 5.7; pairs of u32, 2^27: 4.4, 3.9. A kernel of its own for levels of buckets, with
+/// three blocks, u32, 2^28: 3.64 (with two 3.91; none 3.87); u64, 2^28: 6.65 (6.65; 6.46).
 __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
   if (widest <= 4)
   {
-    return value_bytes == 0 ? pass_shape{384, 24, 2, true} : pass_shape{512, 14, 2, true};
+    return value_bytes == 0 ? pass_shape{384, 24, 2, true, key_bytes == 4 ? 3 : 0} : pass_shape{512, 14, 2, true};
   }
   if (widest <= 8)
   {
@@ -43,12 +47,13 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
 
 /// The blocks that sort what fits them. For whole inputs: few threads for the smallest, because every step costs each warp of
 /// a block the same, and many for the others. For buckets: so that two or three blocks fit a multiprocessor. A bucket fits a large
-/// block as well.
+/// block as well. Long buckets are for more keys than fit mean_bucket.
 enum class sort_class
 {
   small,
   large,
-  bucket
+  bucket,
+  long_bucket
 };
 
 struct sort_shape
@@ -78,6 +83,36 @@ __host__ __device__ constexpr int sort_blocks_per_sm(std::size_t key_bytes, std:
 {
   bool const wide = key_bytes > 8 || value_bytes > 8 || (key_bytes == 8 && value_bytes != 0);
   return c != sort_class::bucket || wide ? 1 : key_bytes <= 4 && value_bytes == 0 ? 3 : 2;
+}
+
+/// Whether blocks that sort buckets list those that bins do not sort, for large blocks; others sort these digit by digit, which takes
+/// registers that keys alone of up to 8 bytes leave.
+__host__ __device__ constexpr bool lists_crowded(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return value_bytes != 0 || key_bytes > 8;
+}
+
+/// Whether blocks of a class read their keys again for each step. Measured on an H200, uniform keys, 2^28, in ms for the whole sort,
+/// with keys in registers and read again: u64 6.73, 6.47; u32 3.85, 4.06. 2^30, long buckets: u32 18.0, 15.7; u64 35.7, 29.6 (before
+/// there was less to do for each bin).
+__host__ __device__ constexpr bool rereads(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
+{
+  return c == sort_class::long_bucket || (c == sort_class::bucket && key_bytes == 8 && value_bytes == 0);
+}
+
+/// The blocks that do.
+struct rereading_shape
+{
+  int threads;
+  int most; // keys
+  int blocks; // a multiprocessor: what registers are shared out for, and shared memory allows
+};
+
+__host__ __device__ constexpr rereading_shape rereading_shape_for(std::size_t key_bytes, sort_class c)
+{
+  return c != sort_class::long_bucket ? rereading_shape{512, 4608, 3}
+       : key_bytes <= 4               ? rereading_shape{512, 17920, 2}
+                                      : rereading_shape{1024, 18432, 1};
 }
 
 /// The most that any device has.
@@ -152,11 +187,15 @@ __host__ __device__ constexpr int look_items(std::size_t key_bytes)
 /// For the counts of more, a look has no shared memory.
 inline constexpr int most_buckets_log2 = 16;
 
+/// Elements of a mean bucket, at most, up to most_buckets_log2: of those that blocks hold in registers, and of long ones.
+inline constexpr std::size_t mean_bucket      = 4096;
+inline constexpr std::size_t mean_long_bucket = 16384;
+
 /// Buckets, as a power of two, so that a mean one fits a block.
-constexpr int buckets_log2_for(std::size_t n)
+constexpr int buckets_log2_for(std::size_t n, std::size_t mean = mean_bucket)
 {
   int log2 = 8;
-  while (log2 < most_buckets_log2 && n >> log2 > 4096)
+  while (log2 < most_buckets_log2 && n >> log2 > mean)
   {
     ++log2;
   }
@@ -170,6 +209,14 @@ constexpr std::size_t most_in_buckets(std::size_t key_bytes, std::size_t value_b
 {
   return key_bytes <= 4 && value_bytes != 0 ? std::size_t{1} << 20 : std::size_t{4352} << most_buckets_log2;
 }
+
+/// Whether keys and values of so many bytes have long buckets.
+constexpr bool has_long_buckets(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return (key_bytes == 4 || key_bytes == 8) && value_bytes == 0;
+}
+
+inline constexpr std::size_t most_in_long_buckets = mean_long_bucket << most_buckets_log2;
 
 /// The kernels that count keys of one or two bytes, without values, and write them anew. Counting takes all shared memory of a
 /// multiprocessor, so its one block has all threads. Measured on an H200, uniform keys, 2^28: u8 86 us for counting and 64 for

@@ -1,6 +1,7 @@
 // Ranges of more than 2^32 elements. Made and checked on the GPU; what does not fit its memory is skipped.
 #include <testing/support/owned_memory.cuh>
 
+#include <gpusort/radix/tuning.h>
 #include <gpusort/sort.h>
 #include <gpusort/workspace.h>
 #include <gtest/gtest.h>
@@ -193,6 +194,53 @@ TEST(Large, RadixKeysOfOneByte)
 TEST(Large, RadixKeysOfFourBytesDownwards)
 {
   sort_keys<std::uint32_t>(gpusort::radix_sort(thrust::device), over_32_bits, thrust::greater<std::uint32_t>{});
+}
+
+/// Beyond what short buckets hold, and the most that long ones do.
+template <class Key>
+void sort_long_buckets(std::uint64_t n)
+{
+  sort_keys<Key>(gpusort::radix_sort(thrust::device), n, thrust::less<Key>{});
+  sort_keys<Key>(gpusort::radix_sort(thrust::device), n, thrust::greater<Key>{});
+}
+
+TEST(Large, RadixLongBuckets)
+{
+  sort_long_buckets<std::uint32_t>(radix::most_in_buckets(4, 0) + 1);
+  sort_long_buckets<std::uint64_t>(radix::most_in_buckets(8, 0) + 1);
+}
+
+TEST(Large, RadixLongestBuckets)
+{
+  sort_long_buckets<std::uint32_t>(radix::most_in_long_buckets);
+  sort_long_buckets<std::uint64_t>(radix::most_in_long_buckets);
+}
+
+TEST(Large, RadixBeyondLongBuckets)
+{
+  sort_long_buckets<std::uint32_t>(radix::most_in_long_buckets + 1);
+}
+
+/// All alike but the first: a digit has one key less than there are, the most that a pass can count.
+TEST(Large, RadixDigitOfAllButOne)
+{
+  std::uint64_t const n     = std::uint64_t{1} << 30;
+  std::uint64_t const bytes = n * 2 * sizeof(std::uint32_t);
+  if (!fits(bytes))
+  {
+    GTEST_SKIP() << needs(bytes);
+  }
+  device_memory<std::uint32_t> const keys = allocate_on_device<std::uint32_t>(n);
+  device_variable<unsigned long long> const wrong(0);
+  require(cudaMemset(keys.get(), 5, n * sizeof(std::uint32_t)), "keys");
+  require(cudaMemset(keys.get(), 6, 1), "first key");
+  gpusort::sort(gpusort::radix_sort(thrust::device), keys.get(), keys.get() + n);
+  count_inversions<<<blocks, threads>>>(keys.get(), n, thrust::less<std::uint32_t>{}, wrong.get());
+  std::uint32_t ends[2] = {};
+  require(cudaMemcpy(ends, keys.get() + n - 2, sizeof ends, cudaMemcpyDeviceToHost), "check");
+  EXPECT_EQ(wrong.read(), 0u);
+  EXPECT_EQ(ends[0], 0x05050505u);
+  EXPECT_EQ(ends[1], 0x05050506u);
 }
 
 TEST(Large, RadixPairs)

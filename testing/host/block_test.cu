@@ -422,23 +422,57 @@ template <class Bits, class Value>
 void expect_that_radix_fits()
 {
   SCOPED_TRACE(::testing::Message() << "keys of " << sizeof(Bits) << " bytes, values of " << sizeof(Value));
-  using pass   = radix::digit_partition<Bits, false, Value>;
-  using split  = radix::bucket_partition<Bits, false, Value>;
-  using small  = radix::block_sort_storage<Bits, false, Value, radix::sort_class::small>;
-  using large  = radix::block_sort_storage<Bits, false, Value, radix::sort_class::large>;
-  using bucket = radix::block_sort_storage<Bits, false, Value, radix::sort_class::bucket>;
+  using pass  = radix::digit_partition<Bits, false, Value>;
+  using split = radix::bucket_partition<Bits, false, Value>;
+  using small = radix::block_sort_storage<Bits, false, Value, radix::sort_class::small>;
+  using large = radix::block_sort_storage<Bits, false, Value, radix::sort_class::large>;
   EXPECT_LE(sizeof(typename pass::shared_storage), most_shared_bytes);
   EXPECT_LE(sizeof(typename split::shared_storage), most_shared_bytes);
   EXPECT_LE(sizeof(small), most_shared_bytes);
-  // Who has room for large blocks has it for those that sort buckets, whose crowded ones large blocks sort.
-  EXPECT_LE(sizeof(bucket), sizeof(large));
-  EXPECT_LE(bucket::sorter::tile, large::sorter::tile);
+  if constexpr (radix::lists_crowded(sizeof(Bits), radix::value_bytes_v<Value>))
+  {
+    // Who has room for large blocks has it for those that sort buckets, whose crowded ones large blocks sort.
+    using bucket = radix::block_sort_storage<Bits, false, Value, radix::sort_class::bucket>;
+    EXPECT_LE(sizeof(bucket), sizeof(large));
+    EXPECT_LE(bucket::sorter::tile, large::sorter::tile);
+    EXPECT_LT(small::sorter::tile, bucket::sorter::tile);
+  }
   if (sizeof(Bits) <= 8 && radix::value_bytes_v<Value> <= 8)
   {
     EXPECT_LE(sizeof(large), most_shared_bytes);
   }
   EXPECT_LE(sizeof(large), std::size_t{113} * 1024) << "two to a multiprocessor of an H200";
-  EXPECT_LT(small::sorter::tile, bucket::sorter::tile);
+}
+
+template <class Bits, radix::sort_class Class>
+void expect_that_buckets_fit()
+{
+  SCOPED_TRACE(::testing::Message() << "keys of " << sizeof(Bits) << " bytes");
+  using sorter = radix::bucket_sort<Bits, false, Class>;
+  EXPECT_LE((sizeof(typename sorter::shared_storage) + 1024) * sorter::blocks, std::size_t{228} * 1024)
+    << "as many to a multiprocessor of an H200 as there are registers for";
+  if (Class == radix::sort_class::bucket && sizeof(Bits) <= 8)
+  {
+    EXPECT_LE(sizeof(typename sorter::shared_storage), most_shared_bytes);
+  }
+  std::size_t const mean = Class == radix::sort_class::bucket ? radix::mean_bucket : radix::mean_long_bucket;
+  EXPECT_LE(mean + mean / 16, static_cast<std::size_t>(sorter::most)) << "room for chance";
+}
+
+TEST(SharedMemory, OfBucketsOfKeysAlone)
+{
+  expect_that_buckets_fit<std::uint32_t, radix::sort_class::bucket>();
+  expect_that_buckets_fit<std::uint64_t, radix::sort_class::bucket>();
+  expect_that_buckets_fit<std::uint32_t, radix::sort_class::long_bucket>();
+  expect_that_buckets_fit<std::uint64_t, radix::sort_class::long_bucket>();
+}
+
+TEST(SharedMemory, OfMovesToBuckets)
+{
+  using split = radix::bucket_partition<std::uint32_t, false, block::no_values>;
+  EXPECT_LE((sizeof(typename split::shared_storage) + 1024) * radix::pass_shape_for(4, 0).bucket_blocks,
+            std::size_t{228} * 1024)
+    << "as many to a multiprocessor of an H200 as there are registers for";
 }
 
 TEST(SharedMemory, OfRadixFitsEveryDevice)

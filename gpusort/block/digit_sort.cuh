@@ -1,0 +1,152 @@
+// Sorts keys alone inside a block digit by digit, the least significant first, between two arrays in memory: any keys, and as many as
+// there are. For what happens seldom in kernels that do something else: short code, few registers, not fast. Stable.
+// Source: Satish, Harris and Garland, section III.
+#pragma once
+
+#include <gpusort/block/bit_width.h>
+#include <gpusort/block/bucket_rank.cuh>
+#include <gpusort/block/prefix_sum.cuh>
+#include <gpusort/block/span.cuh>
+#include <gpusort/block/tile.cuh>
+
+#include <cstdint>
+
+namespace gpusort::block
+{
+
+/// `Order` maps keys to the unsigned integers that sort like them: `Bits rank_of(Bits) const`.
+template <class Bits, class Order, int Threads>
+class digit_sort
+{
+  static constexpr int digits     = 256;
+  static constexpr int digit_bits = 8;
+  static constexpr int rows       = 4; // keys of a thread that are ranked together
+  static constexpr int tile       = Threads * rows;
+  using digit_rank                = bucket_rank<digits, Threads, rows, false>;
+
+public:
+  struct shared_storage
+  {
+    typename digit_rank::counts counts;
+    Bits keys[tile]; // of a tile that is moved
+    std::uint32_t begins[digits]; // of the keys of each digit that are still to come
+    warp_sums<std::uint32_t, digits> sums;
+    span_storage<Bits, Threads> span;
+  };
+
+  /// Sorts the n keys of `from` into `to`, which is either of the two arrays `from` and `spare`. Called by all threads of a block;
+  /// shared memory may be used again after a barrier.
+  __device__ static void sort(shared_storage& shared, Order const& order, int n, Bits* from, Bits* spare, Bits* to)
+  {
+    Bits least    = static_cast<Bits>(~Bits{0});
+    Bits greatest = 0;
+    for_each(from, n, [&](Bits key) {
+      Bits const rank = order.rank_of(key);
+      least           = rank < least ? rank : least;
+      greatest        = greatest < rank ? rank : greatest;
+    });
+    span_of_block(shared.span, least, greatest);
+    int const width = bit_width(static_cast<Bits>(greatest - least));
+#pragma unroll 1
+    for (int low = 0; low < width; low += digit_bits)
+    {
+      auto const digit_of = [&](Bits key) {
+        return static_cast<unsigned>(static_cast<Bits>(order.rank_of(key) - least) >> low) & (digits - 1);
+      };
+      find_begins(shared, n, from, digit_of);
+#pragma unroll 1
+      for (int first = 0; first < n; first += tile)
+      {
+        move(shared, from + first, n - first < tile ? n - first : tile, spare, digit_of);
+      }
+      Bits* const sorted = spare;
+      spare              = from;
+      from               = sorted;
+      __syncthreads();
+    }
+    if (from != to)
+    {
+      copy_slowly<Threads>(n, from, to);
+    }
+  }
+
+private:
+  /// f(key) for all keys, several of a thread under way at once.
+  template <class F>
+  __device__ static void for_each(Bits const* keys, int n, F f)
+  {
+#pragma unroll 1
+    for (int first = 0; first < n; first += tile)
+    {
+      Bits held[rows];
+      read_tile<Threads>(held, n - first, [&](int place) { return keys[first + place]; });
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+      {
+        if (first + i * Threads + static_cast<int>(threadIdx.x) < n)
+        {
+          f(held[i]);
+        }
+      }
+    }
+  }
+
+  /// Counts the keys of each digit. A barrier has to follow.
+  template <class DigitOf>
+  __device__ static void find_begins(shared_storage& shared, int n, Bits const* keys, DigitOf digit_of)
+  {
+    if (threadIdx.x < digits)
+    {
+      shared.begins[threadIdx.x] = 0;
+    }
+    __syncthreads();
+    for_each(keys, n, [&](Bits key) { atomicAdd(&shared.begins[digit_of(key)], 1u); });
+    __syncthreads();
+    std::uint32_t const own   = threadIdx.x < digits ? shared.begins[threadIdx.x] : 0;
+    std::uint32_t const begin = exclusive_sum<digits>(shared.sums, own);
+    if (threadIdx.x < digits)
+    {
+      shared.begins[threadIdx.x] = begin;
+    }
+  }
+
+  /// Moves `size` keys, a tile at most, to where their digits begin, which then is behind them. Begins with a barrier, and has to be
+  /// followed by one.
+  template <class DigitOf>
+  __device__ static void move(shared_storage& shared, Bits const* from, int size, Bits* to, DigitOf digit_of)
+  {
+    digit_rank ranking(shared.counts, size);
+    auto const digit_in = [&](int i) {
+      return ranking.holds(i) ? digit_of(shared.keys[ranking.element(i)]) : digits - 1u;
+    };
+    __syncthreads();
+    shared.counts.clear();
+    move_tile<Threads, rows>(size, [&](int place) { return from[place]; }, shared.keys);
+    __syncthreads();
+#pragma unroll 1
+    for (int i = 0; i < ranking.rows(); ++i)
+    {
+      ranking.count_one(digit_in(i));
+    }
+    __syncthreads();
+    if (threadIdx.x < digits)
+    {
+      std::uint32_t const total = ranking.total();
+      std::uint32_t const begin = shared.begins[threadIdx.x];
+      ranking.spread(begin);
+      shared.begins[threadIdx.x] = begin + total;
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (int i = 0; i < ranking.rows(); ++i)
+    {
+      std::uint32_t const place = ranking.take_rank(digit_in(i));
+      if (ranking.holds(i))
+      {
+        to[place] = shared.keys[ranking.element(i)];
+      }
+    }
+  }
+};
+
+} // namespace gpusort::block

@@ -1,0 +1,260 @@
+// The kernel that sorts the buckets of keys alone, by itself: buckets of every size, in either array, by bins and by digits.
+#include <testing/support/owned_memory.cuh>
+
+#include <gpusort/radix/by_buckets.cuh>
+#include <gpusort/radix/key_order.h>
+#include <gpusort/runtime/launch.cuh>
+
+#include <gtest/gtest.h>
+
+#include <cuda_runtime.h>
+#include <thrust/device_vector.h>
+#include <thrust/functional.h>
+#include <thrust/host_vector.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace gpusort::testing
+{
+namespace
+{
+
+using radix::sort_class;
+
+constexpr int buckets_log2 = 8;
+constexpr int buckets      = 1 << buckets_log2;
+
+std::uint64_t mixed(std::uint64_t x)
+{
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/// What the keys of a bucket are like.
+enum class kind
+{
+  even, // by bins
+  alike,
+  few, // values
+  multiples, // of 256 in a range of 2^16: a bin has too much, so by digits
+  close, // all but a few, so by digits
+  crowded, // six to sixteen in many bins, which are sorted one by one
+  zeros, // among others, of both signs: floats keep their order, by digits
+  in_order
+};
+constexpr kind kinds[] = {
+  kind::even, kind::alike, kind::few, kind::multiples, kind::close, kind::crowded, kind::zeros, kind::in_order};
+
+template <class Key>
+Key make_key(kind which, std::size_t i, std::size_t n)
+{
+  using bits            = radix::bits_t<Key>;
+  constexpr int width   = static_cast<int>(sizeof(bits)) * 8;
+  std::uint64_t const a = mixed(i * 3 + n), b = mixed(a);
+  auto const from_bits = [](bits image) {
+    Key key{};
+    std::memcpy(&key, &image, sizeof key);
+    return key;
+  };
+  if constexpr (std::is_floating_point_v<Key>)
+  {
+    switch (which)
+    {
+      case kind::even:
+        return static_cast<Key>(1) + static_cast<Key>(a >> 44) * static_cast<Key>(0x1p-20);
+      case kind::alike:
+        return static_cast<Key>(2.5);
+      case kind::few:
+        return static_cast<Key>(static_cast<int>(a % 7) - 3) + static_cast<Key>(0.5);
+      case kind::multiples:
+        return static_cast<Key>(1) + static_cast<Key>(a % 256) * static_cast<Key>(0x1p-15);
+      case kind::close:
+        return a % 100 == 0 ? static_cast<Key>(1e30) : static_cast<Key>(1) + static_cast<Key>(a >> 60);
+      case kind::crowded:
+        return static_cast<Key>(1) + static_cast<Key>(a % (n / 10 + 1)) * static_cast<Key>(0x1p-14);
+      case kind::zeros:
+        return a % 3 == 0 ? static_cast<Key>(-0.0) : a % 3 == 1 ? static_cast<Key>(0) : from_bits(bits(b >> 4));
+      default:
+        return static_cast<Key>(i);
+    }
+  }
+  else
+  {
+    bits wide = static_cast<bits>(a);
+    if constexpr (width > 64)
+    {
+      wide |= static_cast<bits>(b) << 64;
+    }
+    switch (which)
+    {
+      case kind::even:
+        return static_cast<Key>(wide);
+      case kind::alike:
+        return static_cast<Key>(42);
+      case kind::few:
+        return static_cast<Key>(wide % 7);
+      case kind::multiples:
+        return static_cast<Key>((a % 256) << 8);
+      case kind::close:
+        return a % 100 == 0 ? static_cast<Key>(~bits{0} >> 1) : static_cast<Key>(a >> 60);
+      case kind::crowded:
+        return static_cast<Key>(static_cast<bits>(a % (n / 10 + 1)) << (width - 16)) ^ static_cast<Key>(b & 3);
+      case kind::zeros:
+        return static_cast<Key>(a % 3 == 0 ? 0 : wide);
+      default:
+        return static_cast<Key>(i);
+    }
+  }
+}
+
+/// Sizes of buckets: each of the first few, the edges of what threads read at once and of what bins there are, the most.
+std::vector<int> sizes_of_buckets(int most)
+{
+  bool const in_a_hurry = std::getenv("GPUSORT_TEST_STEP") != nullptr;
+  std::vector<int> sizes;
+  for (int bucket = 0; bucket < buckets; ++bucket)
+  {
+    int const edges[] = {256, 512, 1024, 2048, 4096, 4608, 8192, 9216, 16384, most, most - 1};
+    int const size =
+      bucket < 40       ? bucket
+      : bucket % 3 == 0 ? edges[bucket / 3 % 11] + bucket % 5 - 2
+      : bucket % 3 == 1 ? static_cast<int>(mixed(static_cast<std::uint64_t>(bucket)) % static_cast<unsigned>(most))
+                        : most - bucket % 7;
+    sizes.push_back(in_a_hurry && bucket >= 40 && bucket % 16 != 0 ? 0 : std::min(size, most));
+  }
+  return sizes;
+}
+
+template <class Key, class Compare, sort_class Class>
+void check_kind(kind which, int from)
+{
+  using bits            = radix::bits_t<Key>;
+  constexpr bool floats = radix::kind_of<Key>() == radix::key_kind::floating_point;
+  using sorter          = radix::bucket_sort<bits, floats, Class>;
+  auto const order      = radix::make_key_order<Key, Compare>();
+  auto const sizes      = sizes_of_buckets(sorter::most);
+  std::vector<std::uint64_t> begins{0};
+  std::vector<bits> keys;
+  for (int size : sizes)
+  {
+    for (int i = 0; i < size; ++i)
+    {
+      Key const key = make_key<Key>(which, static_cast<std::size_t>(i), static_cast<std::size_t>(size));
+      bits image{};
+      std::memcpy(&image, &key, sizeof key);
+      keys.push_back(image);
+    }
+    begins.push_back(keys.size());
+  }
+  std::vector<bits> expected = keys;
+  for (int bucket = 0; bucket < buckets; ++bucket)
+  {
+    std::stable_sort(expected.begin() + static_cast<std::ptrdiff_t>(begins[bucket]),
+                     expected.begin() + static_cast<std::ptrdiff_t>(begins[bucket + 1]),
+                     [&](bits a, bits b) { return order.rank_of(a) < order.rank_of(b); });
+  }
+
+  thrust::device_vector<bits> arrays[2] = {thrust::device_vector<bits>(keys.size()),
+                                           thrust::device_vector<bits>(keys.size())};
+  arrays[from]                          = keys;
+  thrust::device_vector<std::uint64_t> begins_on_device(begins.begin(), begins.end());
+  radix::findings<bits> found{};
+  found.splits = 1;
+  device_variable<radix::findings<bits>> const findings(found);
+  radix::bucket_table const table{
+    buckets_log2, nullptr, thrust::raw_pointer_cast(begins_on_device.data()), nullptr, nullptr};
+  radix::buffers<bits, block::no_values> const at{
+    {thrust::raw_pointer_cast(arrays[0].data()), thrust::raw_pointer_cast(arrays[1].data())}, {}};
+  runtime::launch(radix::sort_buckets<bits, floats, Class>,
+                  {64, sorter::threads, sizeof(typename sorter::shared_storage)},
+                  nullptr,
+                  order,
+                  static_cast<radix::findings<bits> const*>(findings.get()),
+                  table,
+                  from,
+                  at);
+  require(cudaDeviceSynchronize(), "sort of buckets");
+
+  thrust::host_vector<bits> const sorted = arrays[0];
+  for (int bucket = 0; bucket < buckets; ++bucket)
+  {
+    std::size_t wrong = 0;
+    for (std::size_t i = begins[bucket]; i < begins[bucket + 1]; ++i)
+    {
+      wrong += sorted[i] != expected[i];
+    }
+    ASSERT_EQ(wrong, 0u) << "bucket " << bucket << " of " << sizes[static_cast<std::size_t>(bucket)] << " keys";
+  }
+}
+
+template <class Key, sort_class Class>
+void check()
+{
+  // Long buckets want more shared memory than some devices have: there the sort takes another way.
+  using sorter = radix::bucket_sort<radix::bits_t<Key>, std::is_floating_point_v<Key>, Class>;
+  if (sizeof(typename sorter::shared_storage) > runtime::shared_bytes_of_device())
+  {
+    GTEST_SKIP() << "no such blocks on this device";
+  }
+  for (kind which : kinds)
+  {
+    for (int from = 0; from < 2; ++from)
+    {
+      SCOPED_TRACE(::testing::Message() << "kind " << static_cast<int>(which) << " from array " << from);
+      check_kind<Key, thrust::less<Key>, Class>(which, from);
+      check_kind<Key, thrust::greater<Key>, Class>(which, from);
+    }
+  }
+}
+
+TEST(BucketSort, FourBytes)
+{
+  check<std::uint32_t, sort_class::bucket>();
+}
+
+TEST(BucketSort, Floats)
+{
+  check<float, sort_class::bucket>();
+}
+
+TEST(BucketSort, EightBytes)
+{
+  check<std::int64_t, sort_class::bucket>();
+}
+
+TEST(BucketSort, Doubles)
+{
+  check<double, sort_class::bucket>();
+}
+
+TEST(BucketSort, LongOfFourBytes)
+{
+  check<std::int32_t, sort_class::long_bucket>();
+}
+
+TEST(BucketSort, LongOfFloats)
+{
+  check<float, sort_class::long_bucket>();
+}
+
+TEST(BucketSort, LongOfEightBytes)
+{
+  check<std::uint64_t, sort_class::long_bucket>();
+}
+
+TEST(BucketSort, LongOfDoubles)
+{
+  check<double, sort_class::long_bucket>();
+}
+
+} // namespace
+} // namespace gpusort::testing
