@@ -94,7 +94,8 @@ public:
   };
 
   /// keys_out and values_out are the n keys and values of keys_in and values_in, sorted; they may be the same arrays.
-  /// Returns false, with nothing written, if too many keys are close to each other: sort_by_digits sorts all.
+  /// Returns false, with nothing written, if too many keys are close to each other, or keys alone differ that are equal:
+  /// sort_by_digits sorts all.
   /// n <= tile. Called by all threads of a block; shared memory may be used again after a barrier.
   __device__ static bool
   sort(shared_storage& shared,
@@ -309,7 +310,7 @@ private:
   }
 
   /// Sorts the tokens of the ranks, of `width` bits: into bins of equal width, and each bin in registers. Returns false if
-  /// a bin is too full for that. Called with the bins cleared; afterwards all threads may read the tokens.
+  /// bins are too full for that. Called with the bins cleared; afterwards all threads may read the tokens.
   template <class Token>
   __device__ static bool fill_bins(
     shared_storage& shared, Bits const (&ranks)[Items], int n, Bits least, int left_out, int width, int bins_log2)

@@ -15,7 +15,7 @@ namespace gpusort::block
 {
 
 /// A stretch of the input that is partitioned on its own. Its tiles are numbered from first_tile on, one after the other
-/// through all segments of a pass; longer stretches than look_back::max_count take several launches.
+/// through all segments of a pass. No bucket may have more elements than look_back::max_count in one launch.
 struct segment
 {
   std::uint64_t begin;
@@ -177,7 +177,7 @@ public:
     union
     {
       bucket_counts<Buckets, Threads> counts;
-      alignas(16) char keys_or_counts[CountsAgain ? 1 : sizeof(Key) * tile];
+      alignas(16) char keys_over_counts[CountsAgain ? 1 : sizeof(Key) * tile];
       alignas(16) char values[sizeof(Value) * (with_values ? tile : 1)];
     };
     alignas(16) char keys_apart[CountsAgain ? sizeof(Key) * tile : 1];
@@ -187,7 +187,7 @@ public:
 
     __device__ Key* keys()
     {
-      return reinterpret_cast<Key*>(CountsAgain ? keys_apart : keys_or_counts);
+      return reinterpret_cast<Key*>(CountsAgain ? keys_apart : keys_over_counts);
     }
   };
 

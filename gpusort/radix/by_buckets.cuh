@@ -29,7 +29,7 @@ struct bucket_table
   int buckets_log2;
   std::uint32_t* sizes; // zero before the sort
   std::uint64_t* begins; // of each bucket, and where the last one ends
-  std::uint32_t* crowded; // buckets that bins do not sort
+  std::uint32_t* crowded; // buckets that bins do not sort, where lists_crowded
   block::segment* stretches; // of a second level, radix_size
 
   __host__ __device__ int stretch_log2() const

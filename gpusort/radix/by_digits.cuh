@@ -170,7 +170,7 @@ struct digit_of
 template <class Bits, bool IsFloat, class Value>
 using digit_partition = pass_by<Bits, Value, digit_of<Bits, IsFloat>>;
 
-/// A stretch of the input that one launch can count: all of it, if there are fewer than 2^30 elements.
+/// A stretch of the input that one launch can count: all of it, up to 2^30 elements.
 struct input_part
 {
   std::size_t begin;
@@ -192,7 +192,8 @@ __device__ void swap_ends_slowly(T* elements, std::size_t n, std::size_t begin, 
   }
 }
 
-/// Whether passes that are phases of one launch end the sort: an odd number of them leaves a phase to bring the result back.
+/// Whether passes that are phases of one launch end the sort: there are as many phases as digits, so an odd number of passes leaves
+/// one to bring the result back if that of the digits is even.
 constexpr bool phases_finish(int digits)
 {
   return digits % 2 == 0;

@@ -65,6 +65,7 @@ struct device
     static constexpr std::size_t part_elements = block::look_back::max_count / partition::tile * partition::tile;
     // A digit that all keys have alike is no pass, so no count is as large as the input.
     static constexpr std::size_t most_in_one_part = std::size_t{block::look_back::max_count} + 1;
+    static_assert(most_in_long_buckets <= most_in_one_part, "levels of buckets are one launch each");
 
     bool one_block; // on every device; no scratch, no other member means anything
     int buckets_log2      = 0; // 0: never by buckets
@@ -198,7 +199,7 @@ struct device
     template <sort_class Class>
     static constexpr std::size_t bytes_of()
     {
-      if constexpr (lists || (Class == sort_class::long_bucket && !can_have_long))
+      if constexpr (lists)
       {
         return large_bytes();
       }
@@ -441,7 +442,8 @@ private:
 
     auto* const tickets     = runtime::at_offset<std::uint32_t>(base, plan.tickets);
     auto* const next        = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
-    auto const launch_moves = [&](auto kernel, int first, int last, std::size_t spare) {
+    auto const launch_moves = [&](auto kind, int first, int last, std::size_t spare) {
+      constexpr moves kind_of_kernel = decltype(kind)::value;
       for (std::size_t part = 0; part < plan.parts; ++part)
       {
         std::size_t const begin = part * plan.part_size;
@@ -453,10 +455,10 @@ private:
         }
         std::size_t const passes = static_cast<std::size_t>(std::max(last - first, 1));
         runtime::launch(
-          kernel,
+          move_keys<Bits, IsFloat, Value, kind_of_kernel>,
           {runtime::blocks_for(size, plan.tile) * passes + spare,
            partition::threads,
-           sizeof(move_storage<Bits, IsFloat, Value>)},
+           sizeof(move_storage<Bits, IsFloat, Value, kind_of_kernel>)},
           stream,
           order,
           found,
@@ -472,9 +474,12 @@ private:
     };
     constexpr bool may_split    = has_buckets(sizeof(Bits));
     constexpr bool splits_apart = shape_of<Bits, Value>().bucket_blocks > 0;
-    constexpr moves passes = may_split && !shape_of<Bits, Value>().has_special_code ? moves::either : moves::by_digits;
-    bool const together    = plan.tiles <= tiles_in_one_launch; // all passes
-    int pass               = 0; // by digits, of those that are still to be launched
+    using splits                = std::integral_constant<moves, splits_apart ? moves::to_buckets : moves::either>;
+    using digits_alone =
+      std::integral_constant<moves,
+                             may_split && !shape_of<Bits, Value>().has_special_code ? moves::either : moves::by_digits>;
+    bool const together = plan.tiles <= tiles_in_one_launch; // all passes
+    int pass            = 0; // by digits, of those that are still to be launched
     if constexpr (may_split)
     {
       if (by_buckets)
@@ -482,18 +487,10 @@ private:
         int const levels = table.levels();
         for (int level = 0; level < levels; ++level)
         {
-          std::size_t const spare = level == 0 ? 0 : plan.spare;
-          if constexpr (splits_apart)
-          {
-            launch_moves(move_keys<Bits, IsFloat, Value, moves::to_buckets>, level, level, spare);
-          }
-          else
-          {
-            // A pass by digits as well, or all of them; but no second time.
-            int const last = together ? digits : level + 1;
-            launch_moves(move_keys<Bits, IsFloat, Value, moves::either>, level, pass < last ? last : level, spare);
-            pass = last;
-          }
+          // Where one kernel does either, a pass by digits as well, or all of them; but no second time.
+          int const last = splits_apart ? level : together ? digits : level + 1;
+          launch_moves(splits{}, level, pass < last ? last : level, level == 0 ? 0 : plan.spare);
+          pass = splits_apart ? 0 : last;
         }
         int const from = levels > 1 ? 0 : 1;
         bool done      = false;
@@ -513,7 +510,7 @@ private:
     }
     for (; pass < digits; pass += together ? digits : 1)
     {
-      launch_moves(move_keys<Bits, IsFloat, Value, passes>, pass, together ? digits : pass + 1, 0);
+      launch_moves(digits_alone{}, pass, together ? digits : pass + 1, 0);
     }
     if (together && phases_finish(digits))
     {

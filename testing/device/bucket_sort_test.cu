@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -42,77 +41,81 @@ std::uint64_t mixed(std::uint64_t x)
 /// What the keys of a bucket are like.
 enum class kind
 {
-  even, // by bins
+  even,
   alike,
   few, // values
-  multiples, // of 256 in a range of 2^16: a bin has too much, so by digits
-  close, // all but a few, so by digits
-  crowded, // six to sixteen in many bins, which are sorted one by one
+  twins, // up to 128 of each of 256 values far apart: bins that are alike
+  crowds, // the same, but more than 128 of each: by digits
+  close, // all but a few: by digits, most of which are constant
+  sixteen, // of each of some values far apart, each a little off: bins that are sorted by insertion
+  seventeen, // the same, one too many: by digits
   zeros, // among others, of both signs: floats keep their order, by digits
   in_order
 };
 constexpr kind kinds[] = {
-  kind::even, kind::alike, kind::few, kind::multiples, kind::close, kind::crowded, kind::zeros, kind::in_order};
+  kind::even,
+  kind::alike,
+  kind::few,
+  kind::twins,
+  kind::crowds,
+  kind::close,
+  kind::sixteen,
+  kind::seventeen,
+  kind::zeros,
+  kind::in_order};
 
+/// A key of `group`, one of fewer than 4096 that are far apart, and `offset`, of a few that are close to each other.
+template <class Key>
+Key far_and_near(std::uint64_t group, std::uint64_t offset)
+{
+  if constexpr (std::is_floating_point_v<Key>)
+  {
+    return static_cast<Key>(4096 + group) + static_cast<Key>(offset) * static_cast<Key>(0x1p-11);
+  }
+  else
+  {
+    return static_cast<Key>((group << (sizeof(Key) * 8 - 13)) + offset);
+  }
+}
+
+/// Key number i of n, in no order.
 template <class Key>
 Key make_key(kind which, std::size_t i, std::size_t n)
 {
   using bits            = radix::bits_t<Key>;
   constexpr int width   = static_cast<int>(sizeof(bits)) * 8;
   std::uint64_t const a = mixed(i * 3 + n), b = mixed(a);
+  bool const is_float  = std::is_floating_point_v<Key>;
   auto const from_bits = [](bits image) {
     Key key{};
     std::memcpy(&key, &image, sizeof key);
     return key;
   };
-  if constexpr (std::is_floating_point_v<Key>)
+  switch (which)
   {
-    switch (which)
-    {
-      case kind::even:
-        return static_cast<Key>(1) + static_cast<Key>(a >> 44) * static_cast<Key>(0x1p-20);
-      case kind::alike:
-        return static_cast<Key>(2.5);
-      case kind::few:
-        return static_cast<Key>(static_cast<int>(a % 7) - 3) + static_cast<Key>(0.5);
-      case kind::multiples:
-        return static_cast<Key>(1) + static_cast<Key>(a % 256) * static_cast<Key>(0x1p-15);
-      case kind::close:
-        return a % 100 == 0 ? static_cast<Key>(1e30) : static_cast<Key>(1) + static_cast<Key>(a >> 60);
-      case kind::crowded:
-        return static_cast<Key>(1) + static_cast<Key>(a % (n / 10 + 1)) * static_cast<Key>(0x1p-14);
-      case kind::zeros:
-        return a % 3 == 0 ? static_cast<Key>(-0.0) : a % 3 == 1 ? static_cast<Key>(0) : from_bits(bits(b >> 4));
-      default:
-        return static_cast<Key>(i);
-    }
-  }
-  else
-  {
-    bits wide = static_cast<bits>(a);
-    if constexpr (width > 64)
-    {
-      wide |= static_cast<bits>(b) << 64;
-    }
-    switch (which)
-    {
-      case kind::even:
-        return static_cast<Key>(wide);
-      case kind::alike:
-        return static_cast<Key>(42);
-      case kind::few:
-        return static_cast<Key>(wide % 7);
-      case kind::multiples:
-        return static_cast<Key>((a % 256) << 8);
-      case kind::close:
-        return a % 100 == 0 ? static_cast<Key>(~bits{0} >> 1) : static_cast<Key>(a >> 60);
-      case kind::crowded:
-        return static_cast<Key>(static_cast<bits>(a % (n / 10 + 1)) << (width - 16)) ^ static_cast<Key>(b & 3);
-      case kind::zeros:
-        return static_cast<Key>(a % 3 == 0 ? 0 : wide);
-      default:
-        return static_cast<Key>(i);
-    }
+    case kind::even:
+      return is_float ? static_cast<Key>(1) + static_cast<Key>(a >> 44) * static_cast<Key>(0x1p-20)
+                      : from_bits(static_cast<bits>(a));
+    case kind::alike:
+      return static_cast<Key>(42);
+    case kind::few:
+      return static_cast<Key>(a % 7);
+    case kind::twins:
+      return far_and_near<Key>(i * 16 % 4096, 0);
+    case kind::crowds:
+      return far_and_near<Key>(i % 8 * 512, 0);
+    case kind::close:
+      return far_and_near<Key>(a % 100 == 0 ? 4000 : 0, b % 4);
+    case kind::sixteen:
+      return far_and_near<Key>(i % (n / 16 + 1) * 4096 / (n / 16 + 1), b % 16);
+    case kind::seventeen:
+      return far_and_near<Key>(i % (n / 17 + 1) * 4096 / (n / 17 + 1), b % 16);
+    case kind::zeros:
+      return a % 3 == 0 ? from_bits(is_float ? bits{1} << (width - 1) : bits{0})
+           : a % 3 == 1 ? static_cast<Key>(0)
+                        : from_bits(static_cast<bits>(b >> 4));
+    default:
+      return static_cast<Key>(i);
   }
 }
 

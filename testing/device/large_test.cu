@@ -1,4 +1,4 @@
-// Ranges of more than 2^32 elements. Made and checked on the GPU; what does not fit its memory is skipped.
+// Ranges of more than 2^32 elements, and of as many as long buckets of the radix sort take. Made and checked on the GPU; what does not fit its memory is skipped.
 #include <testing/support/owned_memory.cuh>
 
 #include <gpusort/radix/tuning.h>
@@ -239,6 +239,9 @@ TEST(Large, RadixDigitOfAllButOne)
   std::uint32_t ends[2] = {};
   require(cudaMemcpy(ends, keys.get() + n - 2, sizeof ends, cudaMemcpyDeviceToHost), "check");
   EXPECT_EQ(wrong.read(), 0u);
+  std::uint32_t first = 0;
+  require(cudaMemcpy(&first, keys.get(), sizeof first, cudaMemcpyDeviceToHost), "check");
+  EXPECT_EQ(first, 0x05050505u);
   EXPECT_EQ(ends[0], 0x05050505u);
   EXPECT_EQ(ends[1], 0x05050506u);
 }

@@ -451,7 +451,7 @@ void expect_that_buckets_fit()
   using sorter = radix::bucket_sort<Bits, false, Class>;
   EXPECT_LE((sizeof(typename sorter::shared_storage) + 1024) * sorter::blocks, std::size_t{228} * 1024)
     << "as many to a multiprocessor of an H200 as there are registers for";
-  if (Class == radix::sort_class::bucket && sizeof(Bits) <= 8)
+  if (Class == radix::sort_class::bucket)
   {
     EXPECT_LE(sizeof(typename sorter::shared_storage), most_shared_bytes);
   }
