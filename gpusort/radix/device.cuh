@@ -199,7 +199,7 @@ struct device
     template <sort_class Class>
     static constexpr std::size_t bytes_of()
     {
-      if constexpr (lists)
+      if constexpr (lists || (Class == sort_class::long_bucket && !can_have_long))
       {
         return large_bytes();
       }
@@ -442,8 +442,7 @@ private:
 
     auto* const tickets     = runtime::at_offset<std::uint32_t>(base, plan.tickets);
     auto* const next        = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
-    auto const launch_moves = [&](auto kind, int first, int last, std::size_t spare) {
-      constexpr moves kind_of_kernel = decltype(kind)::value;
+    auto const launch_moves = [&](auto kernel, int first, int last, std::size_t spare) {
       for (std::size_t part = 0; part < plan.parts; ++part)
       {
         std::size_t const begin = part * plan.part_size;
@@ -455,10 +454,10 @@ private:
         }
         std::size_t const passes = static_cast<std::size_t>(std::max(last - first, 1));
         runtime::launch(
-          move_keys<Bits, IsFloat, Value, kind_of_kernel>,
+          kernel,
           {runtime::blocks_for(size, plan.tile) * passes + spare,
            partition::threads,
-           sizeof(move_storage<Bits, IsFloat, Value, kind_of_kernel>)},
+           sizeof(move_storage<Bits, IsFloat, Value>)},
           stream,
           order,
           found,
@@ -474,12 +473,9 @@ private:
     };
     constexpr bool may_split    = has_buckets(sizeof(Bits));
     constexpr bool splits_apart = shape_of<Bits, Value>().bucket_blocks > 0;
-    using splits                = std::integral_constant<moves, splits_apart ? moves::to_buckets : moves::either>;
-    using digits_alone =
-      std::integral_constant<moves,
-                             may_split && !shape_of<Bits, Value>().has_special_code ? moves::either : moves::by_digits>;
-    bool const together = plan.tiles <= tiles_in_one_launch; // all passes
-    int pass            = 0; // by digits, of those that are still to be launched
+    constexpr moves passes = may_split && !shape_of<Bits, Value>().has_special_code ? moves::either : moves::by_digits;
+    bool const together    = plan.tiles <= tiles_in_one_launch; // all passes
+    int pass               = 0; // by digits, of those that are still to be launched
     if constexpr (may_split)
     {
       if (by_buckets)
@@ -487,10 +483,18 @@ private:
         int const levels = table.levels();
         for (int level = 0; level < levels; ++level)
         {
-          // Where one kernel does either, a pass by digits as well, or all of them; but no second time.
-          int const last = splits_apart ? level : together ? digits : level + 1;
-          launch_moves(splits{}, level, pass < last ? last : level, level == 0 ? 0 : plan.spare);
-          pass = splits_apart ? 0 : last;
+          std::size_t const spare = level == 0 ? 0 : plan.spare;
+          if constexpr (splits_apart)
+          {
+            launch_moves(move_keys<Bits, IsFloat, Value, moves::to_buckets>, level, level, spare);
+          }
+          else
+          {
+            // A pass by digits as well, or all of them; but no second time.
+            int const last = together ? digits : level + 1;
+            launch_moves(move_keys<Bits, IsFloat, Value, moves::either>, level, pass < last ? last : level, spare);
+            pass = last;
+          }
         }
         int const from = levels > 1 ? 0 : 1;
         bool done      = false;
@@ -510,7 +514,7 @@ private:
     }
     for (; pass < digits; pass += together ? digits : 1)
     {
-      launch_moves(digits_alone{}, pass, together ? digits : pass + 1, 0);
+      launch_moves(move_keys<Bits, IsFloat, Value, passes>, pass, together ? digits : pass + 1, 0);
     }
     if (together && phases_finish(digits))
     {

@@ -11,7 +11,6 @@
 #include <gpusort/runtime/residency.cuh>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace gpusort::radix
 {
@@ -24,14 +23,12 @@ enum class moves
   either // what has been found out about the input says
 };
 
-/// Shared memory of a block that moves a tile, one way or another.
-template <class Bits, bool IsFloat, class Value, moves Kind>
+/// Shared memory of a block that moves a tile.
+template <class Bits, bool IsFloat, class Value>
 union move_storage
 {
-  std::conditional_t<Kind == moves::by_digits, char, typename bucket_partition<Bits, IsFloat, Value>::shared_storage>
-    to_buckets;
-  std::conditional_t<Kind == moves::to_buckets, char, typename digit_partition<Bits, IsFloat, Value>::shared_storage>
-    by_digits;
+  typename bucket_partition<Bits, IsFloat, Value>::shared_storage to_buckets;
+  typename digit_partition<Bits, IsFloat, Value>::shared_storage by_digits;
 };
 
 /// Moves keys and values: if the input is split into buckets, at the level `first`, if there is one; else by digits, in the
@@ -56,7 +53,7 @@ __global__ void __launch_bounds__(
             buffers<Bits, Value> at)
 {
   extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<move_storage<Bits, IsFloat, Value, Kind>*>(shared_words);
+  auto& shared = *reinterpret_cast<move_storage<Bits, IsFloat, Value>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
   if constexpr (Kind != moves::by_digits)
