@@ -24,10 +24,11 @@ class key_bins
   // than that is always in one of them.
   static constexpr int window                    = 8;
   static constexpr std::uint32_t most_in_windows = window / 2 + 1;
-  // Tokens of a bin that is sorted by insertion, or found to need no sorting, and how many such bins there may be.
-  static constexpr std::uint32_t most_in_bin       = 16;
-  static constexpr std::uint32_t most_alike        = 128;
-  static constexpr std::uint32_t most_crowded_bins = Threads;
+  // Tokens of a bin that a thread sorts, by insertion, and of one that a warp sorts, and how many such bins there may be. More of a
+  // bin have to be alike.
+  static constexpr std::uint32_t most_of_thread    = 16;
+  static constexpr std::uint32_t most_of_warp      = 64;
+  static constexpr std::uint32_t most_crowded_bins = 768;
 
   static constexpr int spare_tokens = 2 * window;
 
@@ -136,7 +137,7 @@ public:
     {
       shared.totals[warp] = inclusive;
     }
-    if (__syncthreads_or(fullest > (has_twins ? most_alike : most_in_bin) && !are_alike))
+    if (__syncthreads_or(fullest > most_of_warp && !has_twins && !are_alike))
     {
       return false;
     }
@@ -201,10 +202,23 @@ public:
     bool is_sorted = true;
     if (crowded != 0)
     {
-      if (threadIdx.x < crowded)
+#pragma unroll 1
+      for (std::uint32_t i = threadIdx.x; i < crowded; i += Threads)
       {
-        std::uint32_t const bin = shared.crowded[threadIdx.x];
-        is_sorted               = sort_bin(tokens, bin & 0xffff, bin >> 16);
+        std::uint32_t const bin = shared.crowded[i];
+        if (bin >> 16 <= most_of_thread)
+        {
+          insert_in_order(tokens, bin & 0xffff, bin >> 16);
+        }
+      }
+#pragma unroll 1
+      for (std::uint32_t i = threadIdx.x / 32; i < crowded; i += warps)
+      {
+        std::uint32_t const bin = shared.crowded[i];
+        if (bin >> 16 > most_of_thread)
+        {
+          is_sorted = sort_by_warp(tokens, bin & 0xffff, bin >> 16) && is_sorted;
+        }
       }
       is_sorted = __syncthreads_and(is_sorted) != 0;
     }
@@ -309,21 +323,11 @@ private:
     }
   }
 
-  /// Sorts the tokens from number `begin` on, if they are few, or looks whether they are alike: returns whether they are sorted.
+  /// Sorts the `count` tokens from number `begin` on, which are few.
   template <class Token>
-  __device__ static bool sort_bin(Token* tokens, std::uint32_t begin, std::uint32_t count)
+  __device__ static void insert_in_order(Token* tokens, std::uint32_t begin, std::uint32_t count)
   {
     auto const at = [&](std::uint32_t i) -> Token& { return tokens[index_of<Token>(begin + i)]; };
-    if (count > most_in_bin)
-    {
-      bool alike = true;
-#pragma unroll 1
-      for (std::uint32_t i = 1; i < count; ++i)
-      {
-        alike = alike && at(i) == at(0);
-      }
-      return alike;
-    }
 #pragma unroll 1
     for (std::uint32_t i = 1; i < count; ++i)
     {
@@ -335,6 +339,58 @@ private:
         at(to) = at(to - 1);
       }
       at(to) = moved;
+    }
+  }
+
+  /// Sorts the `count` tokens from number `begin` on, if they are alike, or no more than a warp takes. Returns whether they are sorted.
+  /// Called by all lanes of a warp.
+  template <class Token>
+  __device__ static bool sort_by_warp(Token* tokens, std::uint32_t begin, std::uint32_t count)
+  {
+    auto const at            = [&](std::uint32_t i) -> Token& { return tokens[index_of<Token>(begin + i)]; };
+    std::uint32_t const lane = threadIdx.x % 32;
+    bool alike               = true;
+#pragma unroll 1
+    for (std::uint32_t i = lane; i < count; i += 32)
+    {
+      alike = alike && at(i) == at(0);
+    }
+    if (__all_sync(all_lanes, alike) != 0)
+    {
+      return true;
+    }
+    if (count > most_of_warp)
+    {
+      return false;
+    }
+    constexpr int each = most_of_warp / 32;
+    Token own[each];
+    std::uint32_t before[each];
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+    {
+      std::uint32_t const number = lane + i * 32;
+      own[i]                     = number < count ? at(number) : Token{0};
+      before[i]                  = 0;
+    }
+#pragma unroll 1
+    for (std::uint32_t other = 0; other < count; ++other)
+    {
+      Token const token = at(other);
+#pragma unroll
+      for (int i = 0; i < each; ++i)
+      {
+        before[i] += token < own[i] || (token == own[i] && other < lane + i * 32) ? 1 : 0;
+      }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+    {
+      if (lane + i * 32 < count)
+      {
+        at(before[i]) = own[i];
+      }
     }
     return true;
   }

@@ -34,8 +34,8 @@ struct bucket_counts
 /// meet on a bucket wait for each other.
 ///
 /// The order of calls, with a barrier between any two: counts.clear, count, then total, starts and spread, then finish. Or, in
-/// loops that are not unrolled: counts.clear, count_one, then total, starts and spread, then take_rank. In any order, with no ranks
-/// kept: counts.clear, count_one of elements alone, then counted, starts and spread, then take_place. `count` without order is for
+/// loops that are not unrolled: counts.clear, count_one, then total, starts and spread, then take_rank. Or, for full tiles or in any
+/// order: counts.clear, count_one of elements alone, then counted, starts and spread, then take_place. `count` without order is for
 /// full tiles.
 template <int Buckets, int Threads, int Items, bool Full, bool Ordered = true>
 class bucket_rank
@@ -127,10 +127,18 @@ public:
     atomicAdd(&counts_.of[warp_][bucket], 1u);
   }
 
-  /// After count_one and spread: a place of an element of `bucket` in the tile, those of a bucket in any order.
+  /// After count_one and spread: the place of an element of `bucket` in the tile. If `Ordered`, called by all lanes of a warp.
   __device__ std::uint32_t take_place(unsigned bucket)
   {
-    return atomicAdd(&counts_.of[warp_][bucket], 1u);
+    if constexpr (Ordered)
+    {
+      static_assert(Full);
+      return take_rank(bucket);
+    }
+    else
+    {
+      return atomicAdd(&counts_.of[warp_][bucket], 1u);
+    }
   }
 
   /// The tile's count of the calling thread's bucket. Called by the first Buckets threads.

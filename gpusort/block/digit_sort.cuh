@@ -40,7 +40,7 @@ public:
   {
     Bits least    = static_cast<Bits>(~Bits{0});
     Bits greatest = 0;
-    for_each(from, n, [&](Bits key) {
+    for_each<Threads, rows, false>(from, n, [&](Bits key) {
       Bits const rank = order.rank_of(key);
       least           = rank < least ? rank : least;
       greatest        = greatest < rank ? rank : greatest;
@@ -71,26 +71,6 @@ public:
   }
 
 private:
-  /// f(key) for all keys, several of a thread under way at once.
-  template <class F>
-  __device__ static void for_each(Bits const* keys, int n, F f)
-  {
-#pragma unroll 1
-    for (int first = 0; first < n; first += tile)
-    {
-      Bits held[rows];
-      read_tile<Threads>(held, n - first, [&](int place) { return keys[first + place]; });
-#pragma unroll
-      for (int i = 0; i < rows; ++i)
-      {
-        if (first + i * Threads + static_cast<int>(threadIdx.x) < n)
-        {
-          f(held[i]);
-        }
-      }
-    }
-  }
-
   /// Counts the keys of each digit. A barrier has to follow.
   template <class DigitOf>
   __device__ static void find_begins(shared_storage& shared, int n, Bits const* keys, DigitOf digit_of)
@@ -100,7 +80,7 @@ private:
       shared.begins[threadIdx.x] = 0;
     }
     __syncthreads();
-    for_each(keys, n, [&](Bits key) { atomicAdd(&shared.begins[digit_of(key)], 1u); });
+    for_each<Threads, rows, false>(keys, n, [&](Bits key) { atomicAdd(&shared.begins[digit_of(key)], 1u); });
     __syncthreads();
     std::uint32_t const own   = threadIdx.x < digits ? shared.begins[threadIdx.x] : 0;
     std::uint32_t const begin = exclusive_sum<digits>(shared.sums, own);

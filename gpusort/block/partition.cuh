@@ -154,8 +154,9 @@ struct registers<no_values, N>
 
 /// One block's part of a partition: `Threads` threads take tiles of up to `Threads` x `Items` elements; full tiles are
 /// faster, if they have code of their own (`FullApart`), smaller ones give a small input to more blocks. `Classifier` maps a
-/// key to a bucket below `Buckets`: `unsigned operator()(Key) const`. `CountsAgain`: where keys come in any order, they are counted
-/// once more to get their places, which takes fewer registers than to keep their ranks, and more shared memory.
+/// key to a bucket below `Buckets`: `unsigned operator()(Key) const`. `CountsAgain`: keys are counted first and ranked when it is known
+/// where their buckets begin. So a tile's counts are told the earlier, and no rank is kept that has to be finished; but keys take
+/// shared memory of their own. Full tiles are moved so, and others where keys come in any order.
 template <class Key,
           class Value,
           class Classifier,
@@ -225,11 +226,11 @@ public:
     }
     if (FullApart && at.size == tile)
     {
-      move<FullApart, true>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
+      move<FullApart, true, CountsAgain>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
     }
     else
     {
-      move<false, true>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
+      move<false, true, false>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
     }
   }
 
@@ -246,7 +247,7 @@ public:
           Value const* values_in,
           Value* values_out)
   {
-    move<false, true>(shared, classify, places, size, keys_in, keys_out, values_in, values_out);
+    move<false, true, false>(shared, classify, places, size, keys_in, keys_out, values_in, values_out);
   }
 
   /// The same for keys alone that need not keep their order: they come in any order, if the tile is full, or keys are counted again,
@@ -263,27 +264,20 @@ public:
     static_assert(!with_values);
     places_by_look_back<Buckets> const places(work, at);
     keys_in += at.begin;
+    if (!keeps_order && at.size == tile)
+    {
+      move<true, false, CountsAgain>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
+      return;
+    }
     if constexpr (CountsAgain)
     {
       if (!keeps_order)
       {
-        if (at.size == tile)
-        {
-          move_counting_again<true>(shared, classify, places, at.size, keys_in, keys_out);
-        }
-        else
-        {
-          move_counting_again<false>(shared, classify, places, at.size, keys_in, keys_out);
-        }
+        move<false, false, true>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
         return;
       }
     }
-    else if (at.size == tile && !keeps_order)
-    {
-      move<true, false>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
-      return;
-    }
-    move<false, true>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
+    move<false, true, false>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
   }
 
   /// Reads the `size` elements of a tile from a source and writes them in the order of their buckets. Classifies each element
@@ -379,21 +373,18 @@ private:
     return own;
   }
 
-  /// Moves a tile of keys, those of a bucket in any order.
-  template <bool Full, class Places>
-  __device__ static void move_counting_again(
+  /// The same by counting the keys first. Ranks are places in the tile, as those that `order` leaves.
+  template <class Rank, class Publish>
+  __device__ static std::uint32_t order_counting_again(
     shared_storage& shared,
+    Rank& rank,
     Classifier const& classify,
-    Places const& places,
-    int size,
-    Key const* keys_in,
-    Key* keys_out)
+    Publish publish,
+    Key const (&keys)[Items],
+    std::uint32_t (&ranks)[Items],
+    std::uint32_t& count)
   {
     static_assert(sizeof(Key) == 4);
-    bucket_rank<Buckets, Threads, Items, Full, false> rank(shared.counts, size);
-
-    Key keys[Items];
-    rank.load(keys_in, keys);
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
@@ -403,11 +394,10 @@ private:
       }
     }
     __syncthreads();
-    std::uint32_t count = 0;
     if (threadIdx.x < Buckets)
     {
       count = rank.counted();
-      places.publish(count);
+      publish(count);
     }
     std::uint32_t const start = rank.starts(shared.totals, count);
     if (threadIdx.x < Buckets)
@@ -424,26 +414,15 @@ private:
         // The compiler may not keep the bucket from above, for which there are no registers.
         Key key = keys[i];
         asm volatile("" : "+r"(key));
-        sorted_keys[rank.take_place(classify(key))] = key;
+        ranks[i]              = rank.take_place(classify(key));
+        sorted_keys[ranks[i]] = key;
       }
     }
-    places.note_outputs(shared.output_of, count, start);
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
-    {
-      int const position = i * Threads + static_cast<int>(threadIdx.x);
-      if (Full || position < size)
-      {
-        Key const key          = sorted_keys[position];
-        std::uint64_t const to = shared.output_of[classify(key)] + static_cast<std::uint64_t>(position);
-        keys_out[to]           = key;
-      }
-    }
+    return start;
   }
 
-  /// `Full`: the tile has all its places in use.
-  template <bool Full, bool Ordered, class Places>
+  /// `Full`: the tile has all its places in use. `Again`: keys are counted first.
+  template <bool Full, bool Ordered, bool Again, class Places>
   __device__ static void
   move(shared_storage& shared,
        Classifier const& classify,
@@ -459,15 +438,16 @@ private:
     Key keys[Items];
     std::uint32_t ranks[Items];
     rank.load(keys_in, keys);
-    std::uint32_t count       = 0;
-    std::uint32_t const start = order(
-      shared,
-      rank,
-      [&](int i) { return classify(keys[i]); },
-      [&](std::uint32_t own) { places.publish(own); },
-      keys,
-      ranks,
-      count);
+    std::uint32_t count = 0, start = 0;
+    auto const publish = [&](std::uint32_t own) { places.publish(own); };
+    if constexpr (Again)
+    {
+      start = order_counting_again(shared, rank, classify, publish, keys, ranks, count);
+    }
+    else
+    {
+      start = order(shared, rank, [&](int i) { return classify(keys[i]); }, publish, keys, ranks, count);
+    }
     Key* const sorted_keys = shared.keys();
 
     registers<Value, Items> values;

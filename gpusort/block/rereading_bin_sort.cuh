@@ -6,6 +6,7 @@
 #include <gpusort/block/bins.cuh>
 #include <gpusort/block/bit_width.h>
 #include <gpusort/block/span.cuh>
+#include <gpusort/block/tile.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -59,7 +60,7 @@ public:
     auto const bin_of   = [&](Bits token) {
       return bins::place_of(static_cast<std::uint32_t>(token >> shift), bins_log2);
     };
-    for_each(keys_in, n, [&](Bits key) {
+    for_each<Threads, at_once, full_apart>(keys_in, n, [&](Bits key) {
       auto const bin = bin_of(token_of(key));
       atomicAdd(&counts.counts[bin.word], bin.one());
     });
@@ -68,7 +69,7 @@ public:
     {
       return false;
     }
-    for_each(keys_in, n, [&](Bits key) {
+    for_each<Threads, at_once, full_apart>(keys_in, n, [&](Bits key) {
       Bits const token          = token_of(key);
       auto const bin            = bin_of(token);
       std::uint32_t const place = bin.of(atomicAdd(&counts.counts[bin.word], bin.one())); // no carry: it has 16 bits
@@ -87,47 +88,6 @@ public:
   }
 
 private:
-  /// f(key) for all keys, several of a thread under way at once.
-  template <class F>
-  __device__ static void for_each(Bits const* keys, int n, F f)
-  {
-#pragma unroll 1
-    for (int first = 0; first < n; first += Threads * at_once)
-    {
-      if (full_apart && n - first >= Threads * at_once)
-      {
-        for_each_of_part<full_apart>(keys + first, n - first, f);
-      }
-      else
-      {
-        for_each_of_part<false>(keys + first, n - first, f);
-      }
-    }
-  }
-
-  template <bool Full, class F>
-  __device__ static void for_each_of_part(Bits const* keys, int n, F f)
-  {
-    auto const is_there = [n](int i) { return Full || i * Threads + static_cast<int>(threadIdx.x) < n; };
-    Bits held[at_once];
-#pragma unroll
-    for (int i = 0; i < at_once; ++i)
-    {
-      if (is_there(i))
-      {
-        held[i] = keys[i * Threads + static_cast<int>(threadIdx.x)];
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < at_once; ++i)
-    {
-      if (is_there(i))
-      {
-        f(held[i]);
-      }
-    }
-  }
-
   /// The least and the greatest rank. Returns whether any key differs from another of its rank. Contains a barrier.
   __device__ static bool
   find_span(span_storage<Bits, Threads>& span, Order const& order, int n, Bits const* keys, Bits& least, Bits& greatest)
@@ -135,7 +95,7 @@ private:
     bool loses = false;
     least      = static_cast<Bits>(~Bits{0});
     greatest   = 0;
-    for_each(keys, n, [&](Bits key) {
+    for_each<Threads, at_once, full_apart>(keys, n, [&](Bits key) {
       loses           = loses || order.loses(key);
       Bits const rank = order.rank_of(key);
       least           = rank < least ? rank : least;

@@ -83,6 +83,38 @@ __device__ void move_tile(int size, From from, T* to)
   write_tile<Threads>(held, size, to);
 }
 
+/// f(element) for all of n elements, `AtOnce` of a thread under way at once. `FullApart`: as many as that of each thread have code of
+/// their own, which takes fewer instructions.
+template <int Threads, int AtOnce, bool FullApart, class T, class F>
+__device__ void for_each(T const* from, int n, F f)
+{
+#pragma unroll 1
+  for (int first = 0; first < n; first += Threads * AtOnce)
+  {
+    int const left = n - first;
+    T held[AtOnce];
+    if (FullApart && left >= Threads * AtOnce)
+    {
+      read_tile<Threads>(held, Threads * AtOnce, [&](int place) { return from[first + place]; });
+#pragma unroll
+      for (int i = 0; i < AtOnce; ++i)
+      {
+        f(held[i]);
+      }
+      continue;
+    }
+    read_tile<Threads>(held, left, [&](int place) { return from[first + place]; });
+#pragma unroll
+    for (int i = 0; i < AtOnce; ++i)
+    {
+      if (i * Threads + static_cast<int>(threadIdx.x) < left)
+      {
+        f(held[i]);
+      }
+    }
+  }
+}
+
 /// to[i] = from[i] for i < n, without haste: for what happens seldom in kernels with much code.
 template <int Threads, class T>
 __device__ void copy_slowly(int n, T const* from, T* to)

@@ -37,6 +37,13 @@ struct bucket_map
     return bucket < last ? bucket : last;
   }
 
+  /// A bucket for each rank, for ranks of up to 4 bytes.
+  __host__ __device__ static bucket_map of_ranks()
+  {
+    static_assert(sizeof(Bits) <= 4);
+    return {Bits{0}, 0, 0, 0xffffffffu};
+  }
+
   /// 2^buckets_log2 buckets, of which there are 2^8 to 2^16, over a sample's least and greatest rank. Rounds outwards, so
   /// that ranges between multiples of powers of two, which are common, are hit exactly: by an edge of up to a 64th of the
   /// range.

@@ -89,6 +89,7 @@ struct look_storage
   static constexpr int warps = look_threads / 32;
 
   block::span_storage<Bits, look_threads> span;
+  std::uint32_t varying[block::words_of_v<Bits>]; // bits of a sample
   std::uint64_t sums[warps];
   bool goes_on;
 };
@@ -115,9 +116,9 @@ sum_of_block(look_storage<Bits>& shared, std::uint64_t sum_of_warp, std::uint64_
 }
 
 /// Maps ranks to buckets by a sample, which is the same for every block. Returns false if the sample says that buckets
-/// would not fit a block: one has too much of the sample, or pairs of keys meet in a bucket more often than in even ones.
-/// If all of the sample is alike, so may all keys be, and a look finds that out.
-/// Called by all threads with counts that are zero, which they are again afterwards.
+/// would not fit a block: one has too much of the sample, or pairs of keys meet in a bucket more often than in even ones; or that
+/// few digits vary. If all of the sample is alike, so may all keys be, and a look finds that out.
+/// Called by all threads with counts and `varying` that are zero; the counts are so again afterwards.
 template <class Bits, bool IsFloat>
 __device__ bool map_by_sample(
   Bits const* keys,
@@ -153,15 +154,34 @@ __device__ bool map_by_sample(
   map = bucket_map<Bits>::over(least, greatest, buckets_log2);
 
   std::uint32_t meetings = 0, most = 0; // pairs in one bucket, and the fullest but for one
+  Bits different = 0;
 #pragma unroll
   for (int i = 0; i < samples_per_thread; ++i)
   {
+    different                  = static_cast<Bits>(different | (ranks[i] ^ least));
     std::uint32_t const others = counts.count(map(ranks[i]));
     meetings += others;
     most = others < most ? most : others;
   }
+#pragma unroll
+  for (int w = 0; w < block::words_of_v<Bits>; ++w)
+  {
+    std::uint32_t const word = block::or_of_warp(block::word_of(different, w));
+    if (threadIdx.x % 32 == 0)
+    {
+      atomicOr(&shared.varying[w], word);
+    }
+  }
   std::uint64_t const all = sum_of_block(shared, block::sum_of_warp(meetings));
   bool const too_full     = __syncthreads_or(most >= limits.in_sample) != 0;
+  int digits = 0, bits = 0; // that vary
+#pragma unroll
+  for (int w = 0; w < block::words_of_v<Bits>; ++w)
+  {
+    std::uint32_t const word = shared.varying[w];
+    bits += __popc(word);
+    digits += __popc(__vcmpne4(word, 0) & 0x01010101u);
+  }
 #pragma unroll
   for (int i = 0; i < samples_per_thread; ++i)
   {
@@ -169,7 +189,8 @@ __device__ bool map_by_sample(
   }
   __syncthreads();
   // The bucket of a key has about n x meetings / pairs keys.
-  return least == greatest || (!too_full && all * n <= limits.expected * (samples * (samples - 1) / 2));
+  return least == greatest
+      || (!too_full && !have_few_digits(n, digits, bits) && all * n <= limits.expected * (samples * (samples - 1) / 2));
 }
 
 /// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know.
@@ -302,6 +323,10 @@ __global__ void __launch_bounds__(look_threads)
   {
     shared_counts[i] = 0;
   }
+  if (threadIdx.x < block::words_of_v<Bits>)
+  {
+    shared.varying[threadIdx.x] = 0;
+  }
   runtime::wait_for_previous_kernel();
   __syncthreads();
   std::size_t const n = work.n;
@@ -424,31 +449,44 @@ struct bucket_of_key
 };
 
 template <class Bits, bool IsFloat, class Value>
-using bucket_partition =
-  pass_by<Bits, Value, bucket_of_key<Bits, IsFloat>, (shape_of<Bits, Value>().bucket_blocks > 0)>;
+using bucket_partition = pass_by<Bits, Value, bucket_of_key<Bits, IsFloat>>;
 
 /// Moves keys and values of the tile that this block takes to the stretch of their bucket, from the first arrays to the second,
-/// or at level 1 back again and to the bucket itself. Equal keys keep their order where they can be told apart. Called by all
-/// threads, once the input is known to be split into buckets.
+/// or at level 1 back again and to the bucket itself; or, at level 0, to where the first digit that counts belongs, if the input is
+/// not split into buckets: `bins` as of count_digits. Equal keys keep their order where they can be told apart. Called by all
+/// threads, once one of the two is known.
 template <class Bits, bool IsFloat, class Value>
 __device__ void move_to_buckets(
   typename bucket_partition<Bits, IsFloat, Value>::shared_storage& shared,
   key_order<Bits, IsFloat> const& order,
   findings<Bits>* found,
   bucket_table const& table,
+  std::uint64_t const* bins,
   int level,
   tiling const& work,
   buffers<Bits, Value> const& at)
 {
   using partition           = bucket_partition<Bits, IsFloat, Value>;
   bool const first          = level == 0;
-  int const stretch_log2    = table.stretch_log2();
+  bool const by_digit       = found->splits == 0;
+  int const digit           = by_digit ? found->digit_of_pass[0] : 0;
+  int const stretch_log2    = by_digit ? 0 : table.stretch_log2(); // a stretch of one bucket
   int const buckets         = first ? radix_size : 1 << stretch_log2;
   std::uint32_t const tiles = first ? work.tiles : found->split_tiles;
   bucket_of_key<Bits, IsFloat> const bucket_of{
-    order, found->map, first ? stretch_log2 : 0, static_cast<unsigned>(buckets) - 1};
+    order,
+    found->map,
+    by_digit ? digit * digit_bits
+    : first  ? stretch_log2
+             : 0,
+    static_cast<unsigned>(buckets) - 1};
   block::partition_work const to{
-    table.begins, nullptr, first ? 1 << stretch_log2 : 1, buckets, work.status, first ? 0 : 1};
+    by_digit ? bins + digit * radix_size : table.begins,
+    nullptr,
+    first ? 1 << stretch_log2 : 1,
+    buckets,
+    work.status,
+    first ? 0 : 1};
   Bits const* const keys_in    = first ? at.keys[0] : at.keys[1];
   Bits* const keys_out         = first ? at.keys[1] : at.keys[0];
   Value const* const values_in = first ? at.values[0] : at.values[1];

@@ -1,9 +1,11 @@
 // Digit by digit, the least significant first: one kernel counts, one moves.
 #pragma once
 
+#include <gpusort/block/bit_width.h>
 #include <gpusort/block/partition.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
+#include <gpusort/radix/few_values.cuh>
 #include <gpusort/radix/findings.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
@@ -19,9 +21,62 @@
 namespace gpusort::radix
 {
 
+/// Adds to the bins of each digit the keys that have been counted by value, and finds out where values begin in the output and
+/// which digits tell them apart: a bit for each. Returns to each lane whether all n keys have been counted so. Called by one warp,
+/// with a tally of some.
+template <class Bits, bool IsFloat>
+__device__ bool begin_values(value_tally<Bits> const& tally,
+                             key_order<Bits, IsFloat> const& order,
+                             std::size_t n,
+                             std::uint64_t* bins,
+                             few_values<Bits>& values,
+                             std::uint32_t& telling)
+{
+  constexpr int each   = most_values / 32; // of a lane
+  auto const first     = static_cast<int>(threadIdx.x) % 32 * each;
+  std::uint32_t digits = 0;
+  std::uint64_t sum    = 0;
+  std::uint64_t size[each];
+#pragma unroll
+  for (int i = 0; i < each; ++i)
+  {
+    int const number = first + i;
+    size[i]          = number < tally.count() ? __ldcg(values.begins + number) : 0;
+    sum += size[i];
+    if (number < tally.count())
+    {
+      Bits const rank     = tally.rank(number);
+      values.keys[number] = order.bits_of_rank(rank);
+#pragma unroll
+      for (int d = 0; d < key_order<Bits, IsFloat>::digits; ++d)
+      {
+        unsigned const digit = static_cast<unsigned>(rank >> (d * digit_bits)) & (radix_size - 1);
+        atomicAdd(reinterpret_cast<unsigned long long*>(bins + d * radix_size + digit),
+                  static_cast<unsigned long long>(size[i]));
+      }
+      if (number > 0)
+      {
+        // The highest digit in which any two values differ is one of those in which neighbours do.
+        digits |= 1u << (block::bit_width(static_cast<Bits>(rank ^ tally.rank(number - 1))) - 1) / digit_bits;
+      }
+    }
+  }
+  telling                     = block::or_of_warp(digits);
+  std::uint64_t const through = block::inclusive_sum_of_warp(sum);
+  std::uint64_t begin         = through - sum;
+#pragma unroll
+  for (int i = 0; i < each; ++i)
+  {
+    values.begins[first + i] = begin;
+    begin += size[i];
+  }
+  return __shfl_sync(block::all_lanes, through, 31) == n;
+}
+
 /// Unless it has been decided already what to do: reads the keys once, counts every digit, turns the counts into where
-/// each digit's keys begin in the output, and finds out whether the keys are in order or reversed and which digits never
-/// vary.
+/// each digit's keys begin in the output, and finds out whether the keys are in order or reversed, which digits never
+/// vary, and, if there are few values, which digits tell them apart. `may_mix`: moves to buckets follow, which can make the first
+/// pass.
 /// Grid: any. Block: histogram_threads. Shared: (digits x radix_size << copies_log2) words. A thread reads `rows` keys at
 /// once, up to histogram_items.
 /// Before: bins are zero. After: bins[d x radix_size + b] is the number of keys whose digit d is below b; the look-back
@@ -32,6 +87,7 @@ __global__ void __launch_bounds__(histogram_threads,
   count_digits(Bits const* keys,
                key_order<Bits, IsFloat> order,
                bool with_values,
+               bool may_mix,
                int rows,
                int copies_log2,
                std::uint64_t* bins,
@@ -43,7 +99,9 @@ __global__ void __launch_bounds__(histogram_threads,
   constexpr int items  = histogram_items(sizeof(Bits));
 
   extern __shared__ std::uint32_t counts[]; // [digits][radix_size][copies]
+  __shared__ typename value_tally<Bits>::shared_storage shared_values;
   __shared__ bool varies[digits];
+  __shared__ bool is_crowded[digits];
 
   for (int i = static_cast<int>(threadIdx.x); i < words << copies_log2; i += histogram_threads)
   {
@@ -55,11 +113,13 @@ __global__ void __launch_bounds__(histogram_threads,
     return;
   }
   clear_status(work);
+  value_tally<Bits> values(shared_values);
+  values.list(keys, work.n, order);
   __syncthreads();
 
   // A block meets fewer than 2^32 keys: memory for more does not exist.
-  int const copy = static_cast<int>(threadIdx.x) & ((1 << copies_log2) - 1);
-  auto count     = [&](Bits rank) {
+  int const copy            = static_cast<int>(threadIdx.x) & ((1 << copies_log2) - 1);
+  auto const count_by_digit = [&](Bits rank) {
 #pragma unroll
     for (int d = 0; d < digits; ++d)
     {
@@ -70,30 +130,46 @@ __global__ void __launch_bounds__(histogram_threads,
   std::size_t const n     = work.n;
   std::size_t const chunk = static_cast<std::size_t>(rows) * histogram_threads;
   std::uint32_t all_seen  = 0;
-  for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * chunk; begin < n;
-       begin += static_cast<std::size_t>(gridDim.x) * chunk)
-  {
-    // A warp stops looking at neighbours once it has met both directions: on most inputs, at once.
-    bool const compares = (all_seen & seen::no_longer) != seen::no_longer;
-    warp_ranks<Bits, items> ranks;
-    ranks.read(keys, begin + threadIdx.x / 32 * static_cast<unsigned>(rows) * 32, rows, n, compares);
-    ranks.rank(order);
-    if (compares)
+  auto const count_all    = [&](auto const& count) {
+    for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * chunk; begin < n;
+         begin += static_cast<std::size_t>(gridDim.x) * chunk)
     {
-      all_seen |= ranks.compare_neighbours(rows);
-    }
-#pragma unroll
-    for (int i = 0; i < items; ++i)
-    {
-      if (ranks.holds(i, rows))
+      // A warp stops looking at neighbours once it has met both directions: on most inputs, at once.
+      bool const compares = (all_seen & seen::no_longer) != seen::no_longer;
+      warp_ranks<Bits, items> ranks;
+      ranks.read(keys, begin + threadIdx.x / 32 * static_cast<unsigned>(rows) * 32, rows, n, compares);
+      all_seen |= ranks.rank(order);
+      if (compares)
       {
-        count(ranks.at[i]);
+        all_seen |= ranks.compare_neighbours(rows);
+      }
+#pragma unroll
+      for (int i = 0; i < items; ++i)
+      {
+        if (ranks.holds(i, rows))
+        {
+          count(ranks.at[i]);
+        }
       }
     }
+  };
+  if (values.count() == 0)
+  {
+    count_all(count_by_digit);
   }
-  note_seen(*found, all_seen);
+  else
+  {
+    count_all([&](Bits rank) {
+      if (!values.add(rank))
+      {
+        count_by_digit(rank);
+      }
+    });
+  }
+  note_seen(*found, block::or_of_warp(all_seen));
   __syncthreads();
 
+  values.add_to(found->values.begins);
   for (int i = static_cast<int>(threadIdx.x); i < words; i += histogram_threads)
   {
     std::uint32_t sum = 0;
@@ -110,6 +186,16 @@ __global__ void __launch_bounds__(histogram_threads,
   {
     return;
   }
+  std::uint32_t telling = 0;
+  bool is_few           = false;
+  if (values.count() > 0)
+  {
+    if (threadIdx.x < 32)
+    {
+      is_few = begin_values(values, order, n, bins, found->values, telling);
+    }
+    __syncthreads();
+  }
   // A warp a digit: 32 lanes x 8 bins.
   int const lane = static_cast<int>(threadIdx.x) % 32;
   for (int d = static_cast<int>(threadIdx.x) / 32; d < digits; d += histogram_threads / 32)
@@ -117,14 +203,14 @@ __global__ void __launch_bounds__(histogram_threads,
     constexpr int bins_per_lane = radix_size / 32;
     std::uint64_t* const row    = bins + d * radix_size + lane * bins_per_lane;
     std::uint64_t bin[bins_per_lane];
-    std::uint64_t sum = 0;
-    bool holds_all    = false;
+    std::uint64_t sum  = 0;
+    std::uint64_t most = 0;
 #pragma unroll
     for (int i = 0; i < bins_per_lane; ++i)
     {
       bin[i] = __ldcg(reinterpret_cast<unsigned long long const*>(row + i));
       sum += bin[i];
-      holds_all = holds_all || bin[i] == n;
+      most = most < bin[i] ? bin[i] : most;
     }
     std::uint64_t begin = block::inclusive_sum_of_warp(sum) - sum;
 #pragma unroll
@@ -133,24 +219,41 @@ __global__ void __launch_bounds__(histogram_threads,
       row[i] = begin;
       begin += bin[i];
     }
-    bool const constant = __any_sync(block::all_lanes, holds_all);
+    bool const is_constant = __any_sync(block::all_lanes, most == n);
+    bool const is_full     = __any_sync(block::all_lanes, most > n / crowd_of_digit);
     if (lane == 0)
     {
-      varies[d] = !constant;
+      varies[d]     = !is_constant;
+      is_crowded[d] = is_full;
     }
   }
   __syncthreads();
   if (threadIdx.x == 0 && !note_order(*found, with_values || IsFloat))
   {
+    std::uint32_t const all = *const_cast<std::uint32_t volatile*>(&found->seen);
+    bool const tells_equal  = with_values || (all & seen::twin) != 0;
+    if (is_few && !tells_equal)
+    {
+      found->values.count = static_cast<std::uint32_t>(values.count());
+      return;
+    }
     std::uint32_t passes = 0;
     for (int d = 0; d < digits; ++d)
     {
-      if (varies[d])
+      if (varies[d] && (!is_few || (telling >> d & 1u) != 0))
       {
         found->digit_of_pass[passes++] = d;
       }
     }
     found->passes = passes;
+    if constexpr (sizeof(Bits) <= 4)
+    {
+      if (may_mix && !tells_equal && !is_crowded[found->digit_of_pass[0]])
+      {
+        found->mixes = 1;
+        found->map   = bucket_map<Bits>::of_ranks();
+      }
+    }
   }
 }
 
@@ -199,15 +302,39 @@ constexpr bool phases_finish(int digits)
   return digits % 2 == 0;
 }
 
+/// Writes the places [begin, end) of the sorted keys of an input of few values.
+template <int Threads, class Bits>
+__device__ void write_values(few_values<Bits> const& values, std::uint64_t begin, std::uint64_t end, Bits* keys)
+{
+  std::uint64_t place       = begin + threadIdx.x;
+  std::uint32_t number      = values.at(place);
+  std::uint32_t const count = values.count;
+  for (; place < end; place += Threads)
+  {
+    while (number + 1 < count && values.begins[number + 1] <= place)
+    {
+      ++number;
+    }
+    keys[place] = values.keys[number];
+  }
+}
+
 /// What finish_at_home does, for one tile of an input whose passes are phases of one launch.
 template <class Bits, class Value, int Threads>
-__device__ void finish_tile(bool reverses, std::size_t begin, tiling const& work, buffers<Bits, Value> const& at)
+__device__ void
+finish_tile(findings<Bits> const& found, std::size_t begin, tiling const& work, buffers<Bits, Value> const& at)
 {
   constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
+  bool const reverses        = found.reverses != 0;
   std::size_t const all      = reverses ? work.n / 2 : work.n;
   std::size_t const end      = all - begin < static_cast<std::size_t>(work.tile) ? all : begin + work.tile;
   if (begin >= all)
   {
+    return;
+  }
+  if (found.values.count != 0)
+  {
+    write_values<Threads>(found.values, begin, end, at.keys[0]);
     return;
   }
   if (reverses)
@@ -248,14 +375,14 @@ __device__ void move_by_digits(
   using counter              = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
   bool const has_phases      = last - first > 1; // of the launch, whose tickets they share
   std::uint32_t const passes = found->passes;
-  bool const reverses        = has_phases && found->reverses != 0;
+  bool const only_finishes   = has_phases && (found->reverses != 0 || found->values.count != 0);
   last                       = passes < last ? passes : last;
-  if (first >= last && !reverses)
+  if ((first >= last && !only_finishes) || (first == 0 && found->mixes != 0))
   {
     return;
   }
   counter const done(found->tiles_done);
-  int digit          = reverses ? 0 : found->digit_of_pass[first];
+  int digit          = only_finishes ? 0 : found->digit_of_pass[first];
   std::uint32_t tile = partition::take_tile(shared, tickets + first);
   std::uint32_t pass = first;
   if (has_phases)
@@ -263,7 +390,7 @@ __device__ void move_by_digits(
     std::uint32_t const phase = tile / work.tiles;
     tile -= phase * work.tiles;
     pass += phase;
-    bool const finishes = reverses || passes % 2 != 0;
+    bool const finishes = only_finishes || passes % 2 != 0;
     if (pass > last || (pass == last && !finishes))
     {
       return;
@@ -280,7 +407,7 @@ __device__ void move_by_digits(
     }
     if (pass == last)
     {
-      finish_tile<Bits, Value, partition::threads>(reverses, static_cast<std::size_t>(tile) * work.tile, work, at);
+      finish_tile<Bits, Value, partition::threads>(*found, static_cast<std::size_t>(tile) * work.tile, work, at);
       return;
     }
     digit = found->digit_of_pass[pass];
@@ -342,8 +469,8 @@ __device__ void swap_ends(T* elements, std::size_t n, std::size_t begin, std::si
   }
 }
 
-/// After the passes: reverses the caller's arrays, if that is all there is to do, or brings keys and values back to them
-/// after an odd number of passes.
+/// After the passes: brings keys and values back to the caller's arrays, if the passes were odd in number; or reverses them, or
+/// writes the few values that keys have, if that is all there is to do.
 /// Grid: any. Block: home_threads.
 template <class Bits, class Value>
 __global__ void __launch_bounds__(home_threads)
@@ -353,7 +480,8 @@ __global__ void __launch_bounds__(home_threads)
   constexpr int step         = home_threads * moved_at_once;
   runtime::wait_for_previous_kernel();
   bool const reverses = found->reverses != 0;
-  if (!reverses && found->passes % 2 == 0)
+  bool const is_few   = found->values.count != 0;
+  if (!reverses && !is_few && found->passes % 2 == 0)
   {
     return;
   }
@@ -361,7 +489,11 @@ __global__ void __launch_bounds__(home_threads)
   for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * step; begin < end;
        begin += static_cast<std::size_t>(gridDim.x) * step)
   {
-    if (reverses)
+    if (is_few)
+    {
+      write_values<home_threads>(found->values, begin, n - begin < step ? n : begin + step, at.keys[0]);
+    }
+    else if (reverses)
     {
       swap_ends(at.keys[0], n, begin, end);
       if constexpr (with_values)

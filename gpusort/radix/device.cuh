@@ -422,6 +422,9 @@ private:
       }
     }
 
+    constexpr bool splits_apart = shape_of<Bits, Value>().bucket_blocks > 0;
+    bool const together         = plan.tiles <= tiles_in_one_launch; // all passes by digits
+
     int const rows           = rows_for(n, histogram_threads, histogram_items(sizeof(Bits)));
     int const copies_log2    = histogram_copies_log2(digits);
     std::size_t const chunks = runtime::blocks_for(n, static_cast<std::size_t>(histogram_threads) * rows);
@@ -434,6 +437,7 @@ private:
       at.keys[0],
       order,
       with_values,
+      splits_apart && by_buckets && !together,
       rows,
       copies_log2,
       bins,
@@ -471,10 +475,8 @@ private:
           at);
       }
     };
-    constexpr bool may_split    = has_buckets(sizeof(Bits));
-    constexpr bool splits_apart = shape_of<Bits, Value>().bucket_blocks > 0;
+    constexpr bool may_split = has_buckets(sizeof(Bits));
     constexpr moves passes = may_split && !shape_of<Bits, Value>().has_special_code ? moves::either : moves::by_digits;
-    bool const together    = plan.tiles <= tiles_in_one_launch; // all passes
     int pass               = 0; // by digits, of those that are still to be launched
     if constexpr (may_split)
     {

@@ -6,6 +6,7 @@
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/radix/bucket_map.h>
+#include <gpusort/radix/few_values.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 
@@ -50,6 +51,8 @@ struct findings
 
   // By digits, or in place:
   std::uint32_t reverses; // the input is reversed, and nothing else
+  std::uint32_t mixes; // the first pass leaves keys of a digit in any order, and so is one to buckets
+  few_values<Bits> values; // of which the sorted keys consist, and nothing else is to be done
   std::uint32_t passes; // how many times the keys move
   std::int32_t digit_of_pass[16];
   std::uint32_t tiles_done;
@@ -226,7 +229,7 @@ __host__ __device__ constexpr pass_shape shape_of()
 }
 
 /// A pass that moves keys and values to the buckets that a classifier says.
-template <class Bits, class Value, class Classifier, bool CountsAgain = false>
+template <class Bits, class Value, class Classifier>
 using pass_by =
   block::partition<Bits,
                    Value,
@@ -235,7 +238,7 @@ using pass_by =
                    shape_of<Bits, Value>().threads,
                    shape_of<Bits, Value>().items,
                    shape_of<Bits, Value>().has_special_code,
-                   CountsAgain>;
+                   shape_of<Bits, Value>().counts_again>;
 
 /// The arrays between which keys and values move; the first pair is the caller's.
 template <class Bits, class Value>

@@ -32,7 +32,8 @@ union move_storage
 };
 
 /// Moves keys and values: if the input is split into buckets, at the level `first`, if there is one; else by digits, in the
-/// passes from `first` to before `last`; or, of another kind, one of the two only, if there is anything to do.
+/// passes from `first` to before `last`; or, of another kind, one of the two only, if there is anything to do. The kind `to_buckets`
+/// also makes a first pass by digits that need not keep the order.
 /// Grid: at least a block for each tile of the level, and one for each tile of each pass. Block: shape_of's threads. Shared:
 /// move_storage.
 template <class Bits, bool IsFloat, class Value, moves Kind>
@@ -58,12 +59,13 @@ __global__ void __launch_bounds__(
   runtime::wait_for_previous_kernel();
   if constexpr (Kind != moves::by_digits)
   {
-    if (found->splits != 0)
+    bool const mixes = Kind == moves::to_buckets && first == 0 && found->mixes != 0;
+    if (found->splits != 0 || mixes)
     {
-      if (first < static_cast<std::uint32_t>(table.levels()))
+      if (mixes || first < static_cast<std::uint32_t>(table.levels()))
       {
         move_to_buckets<Bits, IsFloat, Value>(
-          shared.to_buckets, order, found, table, static_cast<int>(first), work, at);
+          shared.to_buckets, order, found, table, bins, static_cast<int>(first), work, at);
       }
       return;
     }

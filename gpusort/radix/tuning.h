@@ -17,9 +17,8 @@ struct pass_shape
   int blocks; // a multiprocessor: what registers are shared out for
   // Whether full tiles have code of their own, and those passes by digits a kernel of their own that are no level of buckets.
   bool has_special_code;
-  // Levels of buckets have a kernel of their own, which has so many blocks a multiprocessor, if not 0; then keys in any order are
-  // counted once more to get their places, in place of keeping ranks in registers.
-  int bucket_blocks = 0;
+  bool counts_again = false; // see block/partition.cuh
+  int bucket_blocks = 0; // levels of buckets have a kernel of their own, with so many a multiprocessor, if not 0
 };
 
 /// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, in ms for the whole sort; the
@@ -34,7 +33,8 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
   if (widest <= 4)
   {
-    return value_bytes == 0 ? pass_shape{384, 24, 2, true, key_bytes == 4 ? 3 : 0} : pass_shape{512, 14, 2, true};
+    return value_bytes == 0 ? pass_shape{384, 24, 2, true, key_bytes == 4, key_bytes == 4 ? 3 : 0}
+                            : pass_shape{512, 14, 2, true};
   }
   if (widest <= 8)
   {
@@ -99,6 +99,14 @@ __host__ __device__ constexpr bool lists_crowded(std::size_t key_bytes, std::siz
 __host__ __device__ constexpr bool rereads(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
 {
   return c == sort_class::long_bucket || (c == sort_class::bucket && key_bytes == 8 && value_bytes == 0);
+}
+
+/// Whether keys are sorted by digits however even they are: few digits vary, and so few bits that there are many of each value, which
+/// bins are slow to count. Measured on an H200, 2^28, in ms by buckets and by digits: u32 that are multiples of 256 6.68, ?; of 4096
+/// 5.75, ?; u64 of which 20 bits vary 8.64, ?.
+__host__ __device__ constexpr bool have_few_digits(std::uint64_t n, int varying_digits, int varying_bits)
+{
+  return varying_digits <= 3 && std::uint64_t{8} << varying_bits <= n;
 }
 
 /// The blocks that do.
@@ -262,6 +270,13 @@ constexpr int count_rows_for(std::size_t vectors, std::size_t processors)
 }
 
 inline constexpr int histogram_threads = 512;
+
+/// Values of an input whose keys are counted by value and, without values beside them, written anew.
+inline constexpr int most_values = 64;
+
+/// A first pass by digits may leave keys of a digit in any order, where none of them has more than this part of all: lanes that meet
+/// on a digit wait for each other.
+inline constexpr std::size_t crowd_of_digit = 8;
 
 /// Blocks of the kernels that go on until nothing is left.
 inline constexpr int resident_blocks_per_sm = 3;

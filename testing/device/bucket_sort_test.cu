@@ -44,11 +44,13 @@ enum class kind
   even,
   alike,
   few, // values
-  twins, // up to 128 of each of 256 values far apart: bins that are alike
-  crowds, // the same, but more than 128 of each: by digits
+  twins, // of 256 values far apart: bins that are alike
+  crowds, // of 8: the same
   close, // all but a few: by digits, most of which are constant
-  sixteen, // of each of some values far apart, each a little off: bins that are sorted by insertion
-  seventeen, // the same, one too many: by digits
+  sixteen, // of each of some values far apart, each a little off: bins that threads sort
+  seventeen, // the same, one too many: bins that warps sort
+  sixty_four, // bins that warps just sort
+  sixty_five, // one too many: by digits
   zeros, // among others, of both signs: floats keep their order, by digits
   in_order
 };
@@ -61,6 +63,8 @@ constexpr kind kinds[] = {
   kind::close,
   kind::sixteen,
   kind::seventeen,
+  kind::sixty_four,
+  kind::sixty_five,
   kind::zeros,
   kind::in_order};
 
@@ -91,6 +95,10 @@ Key make_key(kind which, std::size_t i, std::size_t n)
     std::memcpy(&key, &image, sizeof key);
     return key;
   };
+  // So many of each group.
+  auto const together = [&](std::size_t count) {
+    return far_and_near<Key>(i % (n / count + 1) * 4096 / (n / count + 1), b % 16);
+  };
   switch (which)
   {
     case kind::even:
@@ -107,9 +115,13 @@ Key make_key(kind which, std::size_t i, std::size_t n)
     case kind::close:
       return far_and_near<Key>(a % 100 == 0 ? 4000 : 0, b % 4);
     case kind::sixteen:
-      return far_and_near<Key>(i % (n / 16 + 1) * 4096 / (n / 16 + 1), b % 16);
+      return together(16);
     case kind::seventeen:
-      return far_and_near<Key>(i % (n / 17 + 1) * 4096 / (n / 17 + 1), b % 16);
+      return together(17);
+    case kind::sixty_four:
+      return together(64);
+    case kind::sixty_five:
+      return together(65);
     case kind::zeros:
       return a % 3 == 0 ? from_bits(is_float ? bits{1} << (width - 1) : bits{0})
            : a % 3 == 1 ? static_cast<Key>(0)

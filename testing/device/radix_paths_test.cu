@@ -23,6 +23,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -384,12 +385,12 @@ TEST(RadixPaths, LevelsOfBuckets)
 
 TEST(RadixPaths, BucketsOfOneValueEach)
 {
-  // As many values as buckets, and a few more and less.
+  // As many values as buckets, and a few more and less, about a number in which all digits change.
   for (std::uint64_t const values : {200u, 256u, 300u, 511u, 512u, 700u})
   {
     SCOPED_TRACE(values);
     check(keys_from<std::uint32_t>(1'200'007, [=](std::size_t i) {
-      return static_cast<std::uint32_t>(4'000'000'000u + mixed(i) % values);
+      return static_cast<std::uint32_t>(0x80000000u - values / 2 + mixed(i) % values);
     }));
   }
 }
@@ -425,6 +426,38 @@ TEST(RadixPaths, BucketsThatBinsDoNotSort)
   check(keys_from<unsigned __int128>(n, [=](std::size_t i) {
     return (static_cast<unsigned __int128>(mixed(i) % (n / 12)) << 100) + mixed(~i) % 16;
   }));
+}
+
+TEST(RadixPaths, BucketsOfManyTwins)
+{
+  // Every value so many times that bins are crowded by equals, of which several share a bin now and then.
+  std::size_t const n = in_a_hurry() ? 130'007 : 1'200'007;
+  for (std::uint64_t const together : {10u, 20u, 50u, 100u, 1000u})
+  {
+    SCOPED_TRACE(together);
+    auto const value = [=](std::size_t i) { return mixed(mixed(i) % (n / together)); };
+    check(keys_from<std::uint32_t>(n, [=](std::size_t i) { return static_cast<std::uint32_t>(value(i)); }));
+    check(keys_from<std::uint64_t>(n, value));
+    check(keys_from<double>(n, [=](std::size_t i) { return static_cast<double>(value(i) >> 12) * 0x1p-52 + 1.0; }));
+    check(keys_from<unsigned __int128>(n, [=](std::size_t i) {
+      return static_cast<unsigned __int128>(value(i)) << 64 | mixed(i) % 3;
+    }));
+  }
+}
+
+TEST(RadixPaths, EvenKeysOfFewDigits)
+{
+  // Multiples, of which there are many each; and the same but for one key.
+  for (std::size_t const n : sizes_in_levels())
+  {
+    SCOPED_TRACE(n);
+    auto const bits = [](std::size_t i) { return mixed(i) % 0x3fff; };
+    check(keys_from<std::uint32_t>(n, [=](std::size_t i) { return static_cast<std::uint32_t>(bits(i) << 18); }));
+    check(keys_from<std::uint64_t>(n, [=](std::size_t i) { return bits(i) << 40; }));
+    check(keys_from<std::int64_t>(n, [=](std::size_t i) {
+      return i == n / 3 + 1 ? std::int64_t{5} : static_cast<std::int64_t>(bits(i) << 50);
+    }));
+  }
 }
 
 /// Where the look of an input takes its sample.
@@ -607,6 +640,129 @@ TEST(RadixPaths, ASharesLimit)
                                                      : value + gap + mixed(i) % (value - gap);
     }
     check(keys);
+  }
+}
+
+/// The k-th of some values without any order, which differ in all digits.
+template <class Key>
+Key value_of(std::uint64_t k)
+{
+  std::uint64_t const bits = mixed(k * 7 + 1);
+  if constexpr (sizeof(Key) == 16)
+  {
+    return static_cast<Key>(bits) << 64 | mixed(~bits);
+  }
+  else if constexpr (std::is_floating_point_v<Key>)
+  {
+    return static_cast<Key>(static_cast<std::int64_t>(bits));
+  }
+  else
+  {
+    return static_cast<Key>(bits);
+  }
+}
+
+/// Sizes that are sorted by digits, in one launch and in several.
+std::vector<std::size_t> sizes_by_digits()
+{
+  return in_a_hurry() ? std::vector<std::size_t>{130'007} : std::vector<std::size_t>{130'007, 1'100'003, 5'000'011};
+}
+
+template <class Key>
+void check_few_values(std::size_t n, std::uint64_t values)
+{
+  SCOPED_TRACE(::testing::Message() << n << " keys, " << values << " values of " << sizeof(Key) << " bytes");
+  check(keys_from<Key>(n, [=](std::size_t i) { return value_of<Key>(mixed(i) % values); }));
+}
+
+TEST(RadixPaths, FewValues)
+{
+  static_assert(gpusort::radix::most_values == 64);
+  for (std::size_t const n : sizes_by_digits())
+  {
+    for (std::uint64_t const values : {2u, 3u, 16u, 63u, 64u, 65u, 100u})
+    {
+      check_few_values<std::uint32_t>(n, values);
+      if (n < 1'000'000)
+      {
+        check_few_values<std::uint64_t>(n, values);
+        check_few_values<unsigned __int128>(n, values);
+      }
+    }
+    check_few_values<std::int16_t>(n, 50);
+    check_few_values<std::int64_t>(n, 16);
+    check_few_values<unsigned __int128>(n, 20);
+    check_few_values<double>(n, 16);
+  }
+}
+
+TEST(RadixPaths, FewValuesThatOneDigitTellsApart)
+{
+  // With values, one pass is enough, or two that are not side by side; without, none.
+  for (std::size_t const n : sizes_by_digits())
+  {
+    SCOPED_TRACE(n);
+    check(keys_from<std::uint64_t>(n, [](std::size_t i) {
+      std::uint64_t const k = mixed(i) % 30;
+      return (k << 40) + mixed(k) % 0x10000000000u;
+    }));
+    check(keys_from<std::uint64_t>(n, [](std::size_t i) {
+      std::uint64_t const k = mixed(i) % 30;
+      return (k % 5 << 56) + (k / 5 << 8) + k % 5;
+    }));
+    check(keys_from<std::uint64_t>(n, [](std::size_t i) { return mixed(i) % 7 << 56 | (mixed(i) % 7 < 3 ? 5u : 9u); }));
+  }
+}
+
+TEST(RadixPaths, FewValuesButForSome)
+{
+  // That no sample meets, or hardly one: between the values, and beyond either end.
+  for (std::size_t const n : sizes_by_digits())
+  {
+    for (std::size_t const step : {std::size_t{1'000'000'000}, std::size_t{9'973}})
+    {
+      SCOPED_TRACE(::testing::Message() << n << " keys, others each " << step);
+      auto const is_odd = [=](std::size_t i) { return i == n / 3 + 1 || i % step == 5; };
+      check(keys_from<std::uint32_t>(n, [=](std::size_t i) {
+        return is_odd(i) ? static_cast<std::uint32_t>(mixed(i)) : value_of<std::uint32_t>(mixed(i) % 9);
+      }));
+      check(keys_from<std::uint64_t>(n, [=](std::size_t i) {
+        return is_odd(i) ? (i % 2 == 0 ? std::uint64_t{0} : ~std::uint64_t{0}) : value_of<std::uint64_t>(mixed(i) % 16);
+      }));
+    }
+  }
+}
+
+TEST(RadixPaths, FewValuesAndZerosOfBothSigns)
+{
+  for (std::size_t const n : sizes_by_digits())
+  {
+    SCOPED_TRACE(n);
+    check(keys_from<float>(n, [](std::size_t i) {
+      return mixed(i) % 5 == 0 ? (mixed(~i) % 2 == 0 ? 0.0f : -0.0f) : value_of<float>(mixed(i) % 7);
+    }));
+    check(keys_from<double>(n, [=](std::size_t i) {
+      return i == n / 2 ? -0.0 : mixed(i) % 5 == 0 ? 0.0 : value_of<double>(mixed(i) % 7);
+    }));
+  }
+}
+
+TEST(RadixPaths, UnevenKeysOfFourBytes)
+{
+  // By digits, the first pass in any order, but for -0 and crowds.
+  for (std::size_t const n : sizes_by_digits())
+  {
+    SCOPED_TRACE(n);
+    auto const uneven = [](std::size_t i) { return static_cast<std::uint32_t>(mixed(i) & mixed(~i)); };
+    check(keys_from<std::uint32_t>(n, uneven));
+    check(
+      keys_from<std::int32_t>(n, [=](std::size_t i) { return static_cast<std::int32_t>(uneven(i) & 0xff00fff0u); }));
+    check(
+      keys_from<std::uint32_t>(n, [=](std::size_t i) { return mixed(i) % 8 != 0 ? uneven(i) | 0xffu : uneven(i); }));
+    check(keys_from<float>(n, [=](std::size_t i) { return static_cast<float>(uneven(i) | 1u); }));
+    check(keys_from<float>(n, [=](std::size_t i) {
+      return i == n / 4 ? -0.0f : i == n / 5 ? 0.0f : static_cast<float>(uneven(i));
+    }));
   }
 }
 
