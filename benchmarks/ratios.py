@@ -15,11 +15,12 @@ CONTEXT = [("GPU", "gpu"), ("CUDA toolkit", "toolkit"), ("CCCL", "cccl"), ("gpus
 
 
 class Results:
-    """Times in microseconds by row and contender, and what went wrong."""
+    """Times in microseconds and bytes of scratch memory by row and contender, and what went wrong."""
 
     def __init__(self):
         self.context = {}
         self.times = {}
+        self.scratch = {}
         self.errors = []
 
     def read(self, path):
@@ -45,6 +46,7 @@ class Results:
                 self.errors.append(f"{'/'.join(parts[:6])}: {run.get('error_message', 'error')}")
             else:
                 cells.setdefault(contender, []).append(run["real_time"] * MICROSECONDS[run["time_unit"]])
+                self.scratch.setdefault(row, {})[contender] = run.get("scratch_bytes", 0)
 
 
 def power(n):

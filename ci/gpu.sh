@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# ci/gpu.sh [test|sanitize|bench] [arguments]: what needs a GPU. Fails without one. Installs nothing and needs no network.
+# ci/gpu.sh [test|sanitize|bench|targets] [arguments]: what needs a GPU. Fails without one. Installs nothing and needs no network.
 #
 #   test      builds and runs host tests, GPU tests and examples (GPUSORT_LARGE=0 leaves out those past 2^32 elements);
 #             arguments go to ctest
 #   sanitize  runs the GPU tests under compute-sanitizer. GPUSORT_SANITIZE_TOOLS: which of its tools;
 #             GPUSORT_SANITIZE_TESTS: a regular expression for the programs' names; GPUSORT_SANITIZE_FILTER: for GoogleTest
 #   bench     runs benchmarks/gpusort_bench with the arguments, and prints the ratio table
+#   targets   measures every cell that benchmarks/targets.py has a target for, and prints what was reached and what was not.
+#             GPUSORT_SUITES: which of its suites, with commas between; arguments go to gpusort_bench
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -19,7 +21,7 @@ export GPUSORT_REQUIRE_GPU=1
 
 build_targets() {
   say "building for $(gpu_says name "a GPU") with $CUDACXX"
-  configure -DGPUSORT_LINE_INFO=ON "-DGPUSORT_BUILD_BENCHMARKS=$([ "$job" = bench ] && echo ON || echo OFF)"
+  configure -DGPUSORT_LINE_INFO=ON "-DGPUSORT_BUILD_BENCHMARKS=$([[ $job == @(bench|targets) ]] && echo ON || echo OFF)"
   cmake --build "$build" --target "$@"
 }
 
@@ -119,9 +121,18 @@ run_benchmarks() {
   python3 benchmarks/ratios.py "$json"
 }
 
+run_targets() {
+  build_targets gpusort_bench
+  local suites=()
+  if [ -n "${GPUSORT_SUITES:-}" ]; then suites=("--suites=$GPUSORT_SUITES"); fi
+  say "measuring what there are targets for into $build/targets"
+  python3 benchmarks/targets.py "${suites[@]}" run "$build/benchmarks/gpusort_bench" "$build/targets" -- "$@"
+}
+
 case $job in
   test) run_tests "$@" ;;
   sanitize) run_sanitizer ;;
   bench) run_benchmarks "$@" ;;
-  *) die "unknown job '$job': test, sanitize or bench" ;;
+  targets) run_targets "$@" ;;
+  *) die "unknown job '$job': test, sanitize, bench or targets" ;;
 esac

@@ -85,7 +85,7 @@ struct gpusort::testing::key_from_bits<named>
 
 TEST(Names, GoBothWays)
 {
-  EXPECT_EQ(std::size(all_distributions), 17u);
+  EXPECT_EQ(std::size(all_distributions), 22u);
   std::set<std::string> names;
   for (distribution const d : all_distributions)
   {
@@ -316,6 +316,68 @@ TEST(FewDistinct, HasSixteenValuesInEveryTypeThatHoldsThem)
   EXPECT_EQ(distinct(keys_of<std::int64_t>(distribution::few_distinct, 1000)), 16u);
   EXPECT_EQ(distinct(keys_of<float>(distribution::few_distinct, 1000)), 16u);
   EXPECT_EQ(distinct(keys_of<wide>(distribution::few_distinct, 1000)), 16u);
+}
+
+TEST(TwoValues, AreTwoAndAboutAsOften)
+{
+  std::size_t const n = 10000;
+  auto const keys     = keys_of<std::uint64_t>(distribution::two_values, n);
+  EXPECT_EQ(distinct(keys), 2u);
+  auto const first = std::count(keys.begin(), keys.end(), keys[0]);
+  EXPECT_NEAR(static_cast<double>(first), n / 2.0, 300);
+}
+
+/// The bits in which any of the keys differs from another.
+template <class Key>
+Key varying_bits(std::vector<Key> const& keys)
+{
+  Key bits = 0;
+  for (Key const key : keys)
+  {
+    bits |= key ^ keys[0];
+  }
+  return bits;
+}
+
+TEST(Coarse, LeavesTheLowBitsOut)
+{
+  EXPECT_EQ(varying_bits(keys_of<std::uint32_t>(distribution::coarse, 10000)), 0xffffff00u);
+  EXPECT_EQ(varying_bits(keys_of<std::uint64_t>(distribution::coarse, 10000)), 0xffffff0000000000u);
+  EXPECT_EQ(varying_bits(keys_of<wide>(distribution::coarse, 10000)), wide{0xffffff} << 104);
+  EXPECT_EQ(keys_of<std::uint16_t>(distribution::coarse, 100), keys_of<std::uint16_t>(distribution::uniform, 100));
+}
+
+TEST(EightBits, AreTheOnesThatVary)
+{
+  EXPECT_EQ(varying_bits(keys_of<std::uint32_t>(distribution::eight_bits, 10000)), 0xff00u);
+  EXPECT_EQ(varying_bits(keys_of<std::uint64_t>(distribution::eight_bits, 10000)), 0xff0000000000u);
+  EXPECT_EQ(varying_bits(keys_of<wide>(distribution::eight_bits, 10000)), wide{0xff} << 104);
+  EXPECT_EQ(varying_bits(keys_of<std::uint16_t>(distribution::eight_bits, 10000)), 0u);
+}
+
+TEST(CommonPrefix, IsOfFortyEightBits)
+{
+  EXPECT_EQ(varying_bits(keys_of<std::uint64_t>(distribution::common_prefix, 10000)), 0xffffu);
+  EXPECT_EQ(varying_bits(keys_of<wide>(distribution::common_prefix, 10000)), ~wide{0} >> 48);
+  EXPECT_EQ(varying_bits(keys_of<std::uint32_t>(distribution::common_prefix, 10000)), 0u);
+}
+
+TEST(HalfAlike, IsHalfACommonPrefixAndHalfUniform)
+{
+  std::size_t const n        = 10000;
+  auto const keys            = keys_of<std::uint64_t>(distribution::half_alike, n);
+  std::uint64_t const prefix = keys_of<std::uint64_t>(distribution::common_prefix, 1)[0] >> 16;
+  std::vector<std::uint64_t> others;
+  for (std::uint64_t const key : keys)
+  {
+    if (key >> 16 != prefix)
+    {
+      others.push_back(key);
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(others.size()), n / 2.0, 300);
+  EXPECT_EQ(distinct(others), others.size());
+  EXPECT_EQ(varying_bits(others), ~std::uint64_t{0});
 }
 
 TEST(Zipf, HalvesFromOctaveToOctave)

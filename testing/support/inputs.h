@@ -23,6 +23,8 @@ namespace gpusort::testing
 /// From the quicksort paper, section 5.3, p = 128: uniform, sorted, zero, bucket, gaussian, staggered. Its staggered
 /// blocks are counted from 0, and the lower half is i < p/2: with i <= p/2 one block would lie outside the range.
 /// From Satish et al.: entropy_1 .. entropy_5.
+/// Against sorts that look at values or at the most significant bits: two_values, coarse, eight_bits, common_prefix, half_alike. C is
+/// one fraction for all keys.
 enum class distribution
 {
   uniform, // U
@@ -41,27 +43,21 @@ enum class distribution
   entropy_4,
   entropy_5,
   runs, // ascending runs of 2^floor(log2(n) / 2) elements, each over the whole range
-  organ_pipe // sorted up to the middle, from there reversed
+  organ_pipe, // sorted up to the middle, from there reversed
+  two_values, // equally likely
+  coarse, // U rounded down to a multiple of 2^-24: keys of 32 bits are multiples of 256
+  eight_bits, // C, but for bits 17 to 24 from the top, which are those of U
+  common_prefix, // the first 48 bits are those of C, the others those of U
+  half_alike // every other key, by chance, as common_prefix, the others U
 };
 
 inline constexpr distribution all_distributions[] = {
-  distribution::uniform,
-  distribution::sorted,
-  distribution::reversed,
-  distribution::nearly_sorted,
-  distribution::zero,
-  distribution::bucket,
-  distribution::gaussian,
-  distribution::staggered,
-  distribution::few_distinct,
-  distribution::zipf,
-  distribution::entropy_1,
-  distribution::entropy_2,
-  distribution::entropy_3,
-  distribution::entropy_4,
-  distribution::entropy_5,
-  distribution::runs,
-  distribution::organ_pipe};
+  distribution::uniform,       distribution::sorted,     distribution::reversed,  distribution::nearly_sorted,
+  distribution::zero,          distribution::bucket,     distribution::gaussian,  distribution::staggered,
+  distribution::few_distinct,  distribution::zipf,       distribution::entropy_1, distribution::entropy_2,
+  distribution::entropy_3,     distribution::entropy_4,  distribution::entropy_5, distribution::runs,
+  distribution::organ_pipe,    distribution::two_values, distribution::coarse,    distribution::eight_bits,
+  distribution::common_prefix, distribution::half_alike};
 
 constexpr char const* name_of(distribution d)
 {
@@ -85,6 +81,11 @@ constexpr char const* name_of(distribution d)
     case distribution::entropy_5: return "entropy_5";
     case distribution::runs: return "runs";
     case distribution::organ_pipe: return "organ_pipe";
+    case distribution::two_values: return "two_values";
+    case distribution::coarse: return "coarse";
+    case distribution::eight_bits: return "eight_bits";
+    case distribution::common_prefix: return "common_prefix";
+    case distribution::half_alike: return "half_alike";
       // clang-format on
   }
   return "";
@@ -171,11 +172,34 @@ __host__ __device__ constexpr std::uint64_t run_length(std::uint64_t n)
   return length;
 }
 
+/// One of `values` fractions, equally likely.
+template <class Fraction>
+__host__ __device__ constexpr Fraction one_of(std::uint64_t values, std::uint64_t seed, std::uint64_t i)
+{
+  std::uint64_t const k = scale(random<std::uint64_t>(seed, 1, i), values);
+  return part(k, values, random<Fraction>(seed, 2, k));
+}
+
+/// A fraction with its first `bits` bits set and no others.
+template <class Fraction>
+__host__ __device__ constexpr Fraction first_bits(int bits)
+{
+  return ~(~Fraction{0} >> bits);
+}
+
+/// a, with those bits of b that are set in `mask`.
+template <class Fraction>
+__host__ __device__ constexpr Fraction with_bits(Fraction a, Fraction b, Fraction mask)
+{
+  return (a & ~mask) | (b & mask);
+}
+
 /// The fraction x of element i of n, n at most 2^50.
 template <class Fraction>
 __host__ __device__ constexpr Fraction fraction(distribution d, std::uint64_t seed, std::uint64_t i, std::uint64_t n)
 {
-  Fraction const u = random<Fraction>(seed, 0, i);
+  Fraction const u      = random<Fraction>(seed, 0, i);
+  Fraction const common = random<Fraction>(seed, 0, 0);
   switch (d)
   {
     case distribution::uniform:
@@ -187,7 +211,7 @@ __host__ __device__ constexpr Fraction fraction(distribution d, std::uint64_t se
     case distribution::nearly_sorted:
       return scale(random<std::uint64_t>(seed, 1, i), std::uint64_t{100}) == 0 ? u : part(i, n, u);
     case distribution::zero:
-      return random<Fraction>(seed, 0, 0);
+      return common;
     case distribution::bucket:
       return part(i * (blocks * blocks) / n % blocks, blocks, u);
     case distribution::gaussian:
@@ -199,10 +223,7 @@ __host__ __device__ constexpr Fraction fraction(distribution d, std::uint64_t se
       return part(b < blocks / 2 ? 2 * b + 1 : 2 * b - blocks, blocks, u);
     }
     case distribution::few_distinct:
-    {
-      std::uint64_t const k = scale(random<std::uint64_t>(seed, 1, i), std::uint64_t{16});
-      return part(k, 16, random<Fraction>(seed, 2, k));
-    }
+      return one_of<Fraction>(16, seed, i);
     case distribution::zipf:
     {
       std::uint64_t const octave = scale(random<std::uint64_t>(seed, 1, i), std::uint64_t{24});
@@ -230,6 +251,16 @@ __host__ __device__ constexpr Fraction fraction(distribution d, std::uint64_t se
     }
     case distribution::organ_pipe:
       return part(i < (n + 1) / 2 ? 2 * i : 2 * (n - 1 - i) + 1, n, u);
+    case distribution::two_values:
+      return one_of<Fraction>(2, seed, i);
+    case distribution::coarse:
+      return u & first_bits<Fraction>(24);
+    case distribution::eight_bits:
+      return with_bits(common, u, first_bits<Fraction>(24) & ~first_bits<Fraction>(16));
+    case distribution::common_prefix:
+      return with_bits(u, common, first_bits<Fraction>(48));
+    case distribution::half_alike:
+      return random<std::uint64_t>(seed, 1, i) >> 63 != 0 ? with_bits(u, common, first_bits<Fraction>(48)) : u;
   }
   return u;
 }
