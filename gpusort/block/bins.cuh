@@ -24,11 +24,11 @@ class key_bins
   // than that is always in one of them.
   static constexpr int window                    = 8;
   static constexpr std::uint32_t most_in_windows = window / 2 + 1;
-  // Tokens of a bin that a thread sorts, by insertion, and of one that a warp sorts, and how many such bins there may be. More of a
-  // bin have to be alike.
-  static constexpr std::uint32_t most_of_thread    = 16;
-  static constexpr std::uint32_t most_of_warp      = 64;
-  static constexpr std::uint32_t most_crowded_bins = 768;
+  // Tokens of a bin that a thread sorts, by insertion, and of one that a warp sorts. More of a bin have to be alike.
+  static constexpr std::uint32_t most_of_thread = 16;
+  static constexpr std::uint32_t most_of_warp   = 64;
+  // How many bins may have more than windows sort: as many as 4608 tokens can crowd, or a thread each.
+  static constexpr std::uint32_t most_crowded_bins = Threads > 768 ? Threads : 768;
 
   static constexpr int spare_tokens = 2 * window;
 
@@ -351,17 +351,13 @@ private:
     std::uint32_t const lane = threadIdx.x % 32;
     bool alike               = true;
 #pragma unroll 1
-    for (std::uint32_t i = lane; i < count; i += 32)
+    for (std::uint32_t row = 0; row < count && alike; row += 32)
     {
-      alike = alike && at(i) == at(0);
+      alike = __all_sync(all_lanes, row + lane >= count || at(row + lane) == at(0)) != 0;
     }
-    if (__all_sync(all_lanes, alike) != 0)
+    if (alike || count > most_of_warp)
     {
-      return true;
-    }
-    if (count > most_of_warp)
-    {
-      return false;
+      return alike;
     }
     constexpr int each = most_of_warp / 32;
     Token own[each];

@@ -154,7 +154,7 @@ struct registers<no_values, N>
 
 /// One block's part of a partition: `Threads` threads take tiles of up to `Threads` x `Items` elements; full tiles are
 /// faster, if they have code of their own (`FullApart`), smaller ones give a small input to more blocks. `Classifier` maps a
-/// key to a bucket below `Buckets`: `unsigned operator()(Key) const`. `CountsAgain`: keys are counted first and ranked when it is known
+/// key to a bucket below `Buckets`: `unsigned operator()(Key) const`. `CountsFirst`: keys are counted first and ranked when it is known
 /// where their buckets begin. So a tile's counts are told the earlier, and no rank is kept that has to be finished; but keys take
 /// shared memory of their own. Full tiles are moved so, and others where keys come in any order.
 template <class Key,
@@ -164,7 +164,7 @@ template <class Key,
           int Threads,
           int Items,
           bool FullApart   = true,
-          bool CountsAgain = false>
+          bool CountsFirst = false>
 class partition
 {
 public:
@@ -178,17 +178,17 @@ public:
     union
     {
       bucket_counts<Buckets, Threads> counts;
-      alignas(16) char keys_over_counts[CountsAgain ? 1 : sizeof(Key) * tile];
+      alignas(16) char keys_over_counts[CountsFirst ? 1 : sizeof(Key) * tile];
       alignas(16) char values[sizeof(Value) * (with_values ? tile : 1)];
     };
-    alignas(16) char keys_apart[CountsAgain ? sizeof(Key) * tile : 1];
+    alignas(16) char keys_apart[CountsFirst ? sizeof(Key) * tile : 1];
     std::uint64_t output_of[Buckets]; // where a bucket's elements go, less their position in the tile
     std::uint32_t totals[Buckets / 32];
     std::uint32_t ticket;
 
     __device__ Key* keys()
     {
-      return reinterpret_cast<Key*>(CountsAgain ? keys_apart : keys_over_counts);
+      return reinterpret_cast<Key*>(CountsFirst ? keys_apart : keys_over_counts);
     }
   };
 
@@ -226,7 +226,7 @@ public:
     }
     if (FullApart && at.size == tile)
     {
-      move<FullApart, true, CountsAgain>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
+      move<FullApart, true, CountsFirst>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
     }
     else
     {
@@ -250,7 +250,7 @@ public:
     move<false, true, false>(shared, classify, places, size, keys_in, keys_out, values_in, values_out);
   }
 
-  /// The same for keys alone that need not keep their order: they come in any order, if the tile is full, or keys are counted again,
+  /// The same for keys alone that need not keep their order: they come in any order, if the tile is full, or keys are counted first,
   /// and `keeps_order` is not set, as it should be where many neighbours belong to one bucket.
   __device__ static void move_tile_in_any_order(
     shared_storage& shared,
@@ -266,10 +266,10 @@ public:
     keys_in += at.begin;
     if (!keeps_order && at.size == tile)
     {
-      move<true, false, CountsAgain>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
+      move<true, false, CountsFirst>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
       return;
     }
-    if constexpr (CountsAgain)
+    if constexpr (CountsFirst)
     {
       if (!keeps_order)
       {
@@ -375,7 +375,7 @@ private:
 
   /// The same by counting the keys first. Ranks are places in the tile, as those that `order` leaves.
   template <class Rank, class Publish>
-  __device__ static std::uint32_t order_counting_again(
+  __device__ static std::uint32_t order_counting_first(
     shared_storage& shared,
     Rank& rank,
     Classifier const& classify,
@@ -421,8 +421,8 @@ private:
     return start;
   }
 
-  /// `Full`: the tile has all its places in use. `Again`: keys are counted first.
-  template <bool Full, bool Ordered, bool Again, class Places>
+  /// `Full`: the tile has all its places in use. `Counted`: keys are counted first.
+  template <bool Full, bool Ordered, bool Counted, class Places>
   __device__ static void
   move(shared_storage& shared,
        Classifier const& classify,
@@ -440,9 +440,9 @@ private:
     rank.load(keys_in, keys);
     std::uint32_t count = 0, start = 0;
     auto const publish = [&](std::uint32_t own) { places.publish(own); };
-    if constexpr (Again)
+    if constexpr (Counted)
     {
-      start = order_counting_again(shared, rank, classify, publish, keys, ranks, count);
+      start = order_counting_first(shared, rank, classify, publish, keys, ranks, count);
     }
     else
     {

@@ -188,9 +188,10 @@ __device__ bool map_by_sample(
     counts.words[map(ranks[i]) / 2] = 0;
   }
   __syncthreads();
+  int const bits_in_bucket = block::bit_width(static_cast<Bits>(greatest - least)) - buckets_log2;
   // The bucket of a key has about n x meetings / pairs keys.
-  return least == greatest
-      || (!too_full && !have_few_digits(n, digits, bits) && all * n <= limits.expected * (samples * (samples - 1) / 2));
+  bool const is_even = !too_full && all * n <= limits.expected * (samples * (samples - 1) / 2);
+  return least == greatest || (is_even && !have_few_digits(n, bits_in_bucket, digits, bits));
 }
 
 /// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know.

@@ -114,7 +114,10 @@ __global__ void __launch_bounds__(histogram_threads,
   }
   clear_status(work);
   value_tally<Bits> values(shared_values);
-  values.list(keys, work.n, order);
+  if constexpr (digits > 1) // what has one digit moves once, however few values there are
+  {
+    values.list(keys, work.n, order);
+  }
   __syncthreads();
 
   // A block meets fewer than 2^32 keys: memory for more does not exist.
@@ -248,7 +251,8 @@ __global__ void __launch_bounds__(histogram_threads,
     found->passes = passes;
     if constexpr (sizeof(Bits) <= 4)
     {
-      if (may_mix && !tells_equal && !is_crowded[found->digit_of_pass[0]])
+      // If a look found crowds of neighbours, splits keep order, and that costs more than a pass by digits.
+      if (may_mix && !tells_equal && found->keeps_order == 0 && !is_crowded[found->digit_of_pass[0]])
       {
         found->mixes = 1;
         found->map   = bucket_map<Bits>::of_ranks();
@@ -356,7 +360,8 @@ finish_tile(findings<Bits> const& found, std::size_t begin, tiling const& work, 
 /// Moves keys and values of a tile of a part of the input to where their digits belong, in input order, between the first and
 /// the second arrays: in one of the passes from `first` to before `last` of those that `found` says there are. They are phases
 /// of one kernel, if the part is all of the input and there are several: a ticket stands for a tile of a pass, and its block waits
-/// until the pass before is done; a last phase finishes, if that takes anything. Called by all threads.
+/// until the pass before is done; a last phase finishes, if that takes anything. Not a first pass that mixes: move_to_buckets makes
+/// that. Called by all threads.
 /// Before: tickets[first] is zero; the look-back words are empty, or left behind by the pass before.
 template <class Bits, bool IsFloat, class Value>
 __device__ void move_by_digits(

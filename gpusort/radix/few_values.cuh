@@ -64,7 +64,8 @@ public:
       : shared_(shared)
   {}
 
-  /// Lists the ranks of a sample, the same for every block, unless there are too many. Called by all threads of a block.
+  /// Lists the ranks of a sample, the same for every block, unless there are too many, or no hash tells them apart, or the input is
+  /// smaller than a sample. Called by all threads of a block.
   template <bool IsFloat>
   __device__ void list(Bits const* keys, std::size_t n, key_order<Bits, IsFloat> const& order)
   {
@@ -106,7 +107,7 @@ public:
     }
   }
 
-  /// How many ranks are listed; 0 if there are too many.
+  /// How many ranks keys are counted by; 0 if none are listed.
   __device__ int count() const
   {
     return count_;
@@ -145,9 +146,11 @@ public:
 private:
   using hashed = std::conditional_t<(sizeof(Bits) > 4), std::uint64_t, std::uint32_t>;
 
+  /// Odd, and unlike other warps' in all bits, so that what one hash does not tell apart another may.
   __device__ static hashed multiplier_of(int warp)
   {
-    return static_cast<hashed>(0x9e3779b97f4a7c15u * static_cast<unsigned>(2 * warp + 1));
+    std::uint64_t const mixed = static_cast<unsigned>(warp + 1) * 0x9e3779b97f4a7c15u;
+    return static_cast<hashed>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 13 | 1);
   }
 
   __device__ static unsigned slot_of(Bits rank, hashed multiplier)
@@ -155,7 +158,9 @@ private:
     auto word = static_cast<hashed>(rank);
     if constexpr (sizeof(Bits) > 8)
     {
-      word += static_cast<hashed>(rank >> 64) * 0xd6e8feb86659fd93u;
+      // Turned, so that halves that are alike do not cancel bits.
+      auto const high = static_cast<hashed>(rank >> 64);
+      word += (high << 32 | high >> 32) * 0xd6e8feb86659fd93u;
     }
     return static_cast<unsigned>(word * multiplier >> (sizeof(hashed) * 8 - slots_log2));
   }

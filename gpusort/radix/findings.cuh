@@ -238,7 +238,7 @@ using pass_by =
                    shape_of<Bits, Value>().threads,
                    shape_of<Bits, Value>().items,
                    shape_of<Bits, Value>().has_special_code,
-                   shape_of<Bits, Value>().counts_again>;
+                   shape_of<Bits, Value>().counts_first>;
 
 /// The arrays between which keys and values move; the first pair is the caller's.
 template <class Bits, class Value>

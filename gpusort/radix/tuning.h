@@ -17,7 +17,7 @@ struct pass_shape
   int blocks; // a multiprocessor: what registers are shared out for
   // Whether full tiles have code of their own, and those passes by digits a kernel of their own that are no level of buckets.
   bool has_special_code;
-  bool counts_again = false; // see block/partition.cuh
+  bool counts_first = false; // see block/partition.cuh
   int bucket_blocks = 0; // levels of buckets have a kernel of their own, with so many a multiprocessor, if not 0
 };
 
@@ -101,12 +101,17 @@ __host__ __device__ constexpr bool rereads(std::size_t key_bytes, std::size_t va
   return c == sort_class::long_bucket || (c == sort_class::bucket && key_bytes == 8 && value_bytes == 0);
 }
 
-/// Whether keys are sorted by digits however even they are: few digits vary, and so few bits that there are many of each value, which
-/// bins are slow to count. Measured on an H200, 2^28, in ms by buckets: u32 that are multiples of 256 6.68, of 4096 5.75; u64 of which
-/// 20 bits vary 8.64. By digits they have not been measured: three passes and a count of 4-byte keys should take some 5 ms.
-__host__ __device__ constexpr bool have_few_digits(std::uint64_t n, int varying_digits, int varying_bits)
+/// Bits of a rank that bins tell apart at the most: see block/bin_sort.cuh.
+inline constexpr int most_bin_bits = 13;
+
+/// Whether keys are sorted by digits however even they are: few digits vary, and so few bits that there are many of each value, while
+/// ranks of a bucket differ in more bits than bins tell apart, so that bins are crowded and have to be sorted. Measured on an H200,
+/// 2^28, in ms by buckets: u32 that are multiples of 256 6.68, of 4096 5.75; u64 of which the highest 20 bits vary 8.64. By digits they
+/// have not been measured: three passes and a count of 4-byte keys should take some 5 ms.
+__host__ __device__ constexpr bool
+have_few_digits(std::uint64_t n, int bits_in_bucket, int varying_digits, int varying_bits)
 {
-  return varying_digits <= 3 && std::uint64_t{8} << varying_bits <= n;
+  return bits_in_bucket > most_bin_bits && varying_digits <= 3 && std::uint64_t{8} << varying_bits <= n;
 }
 
 /// The blocks that do.

@@ -255,7 +255,7 @@ void replay(std::size_t count, SortAll sort_all, std::size_t allocation_nodes)
   EXPECT_EQ(graph.nodes_of(cudaGraphNodeTypeMemAlloc), allocation_nodes);
   EXPECT_EQ(graph.nodes_of(cudaGraphNodeTypeMemFree), allocation_nodes);
   EXPECT_EQ(graph.nodes_of(cudaGraphNodeTypeHost), 0u);
-  for (std::uint64_t round = 0; round < 12; ++round)
+  for (std::uint64_t round = 0; round < std::size(all_distributions); ++round)
   {
     SCOPED_TRACE(round);
     distribution const d = all_distributions[round % std::size(all_distributions)];

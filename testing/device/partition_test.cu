@@ -31,8 +31,8 @@ struct hash_bucket
   }
 };
 
-template <class Value, int Threads, int Items, bool CountsAgain>
-using partition_of = block::partition<key, Value, hash_bucket, buckets, Threads, Items, true, CountsAgain>;
+template <class Value, int Threads, int Items, bool CountsFirst>
+using partition_of = block::partition<key, Value, hash_bucket, buckets, Threads, Items, true, CountsFirst>;
 
 /// What a launch works on.
 struct pass
@@ -46,11 +46,11 @@ struct pass
   bool keeps_order; // a partition that could do without
 };
 
-template <class Value, int Threads, int Items, bool Ordered, bool CountsAgain>
+template <class Value, int Threads, int Items, bool Ordered, bool CountsFirst>
 __global__ void __launch_bounds__(Threads)
   move_tiles(pass all, key const* keys_in, key* keys_out, Value const* values_in, Value* values_out)
 {
-  using partition = partition_of<Value, Threads, Items, CountsAgain>;
+  using partition = partition_of<Value, Threads, Items, CountsFirst>;
   extern __shared__ uint4 shared_words[];
   auto& shared               = *reinterpret_cast<typename partition::shared_storage*>(shared_words);
   std::uint32_t const number = partition::take_tile(shared, all.ticket);
@@ -189,14 +189,14 @@ host_array<key> in_order_by_bucket(host_array<key> keys, layout_of_segments cons
 }
 
 /// Partitions pieces in both epochs of the look-back words, one after the other, and with more blocks than there are tiles.
-template <class Value, int Threads, int Items, bool Ordered, bool CountsAgain>
+template <class Value, int Threads, int Items, bool Ordered, bool CountsFirst>
 void check(std::vector<piece> const& pieces, int rows, input kind)
 {
   SCOPED_TRACE(
     ::testing::Message() << pieces.size() << " segments, " << rows << " rows, input " << static_cast<int>(kind));
-  using partition            = partition_of<Value, Threads, Items, CountsAgain>;
+  using partition            = partition_of<Value, Threads, Items, CountsFirst>;
   constexpr bool with_values = partition::with_values;
-  constexpr auto kernel      = &move_tiles<Value, Threads, Items, Ordered, CountsAgain>;
+  constexpr auto kernel      = &move_tiles<Value, Threads, Items, Ordered, CountsFirst>;
   int const tile             = Threads * rows;
   layout_of_segments const layout(pieces, static_cast<std::size_t>(tile));
 
@@ -283,7 +283,7 @@ void check(std::vector<piece> const& pieces, int rows, input kind)
 }
 
 /// The kind of block that partitions, whether elements of a bucket keep their order, and whether they are counted first.
-template <class Value, int Threads, int Items, bool Ordered, bool CountsAgain>
+template <class Value, int Threads, int Items, bool Ordered, bool CountsFirst>
 struct shape
 {
   /// Makes segments for tiles of different numbers of rows, and partitions them.
@@ -297,7 +297,7 @@ struct shape
       {
         if (!in_a_hurry || rows == Items || kind == input::uniform)
         {
-          check<Value, Threads, Items, Ordered, CountsAgain>(
+          check<Value, Threads, Items, Ordered, CountsFirst>(
             pieces_of(static_cast<std::size_t>(Threads * rows)), rows, kind);
         }
       }

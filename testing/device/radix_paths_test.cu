@@ -2,6 +2,8 @@
 // order or reversed.
 #include <testing/support/device_memory.cuh>
 #include <testing/support/graphs.cuh>
+#include <testing/support/inputs.h>
+#include <testing/support/types.cuh>
 
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
@@ -21,6 +23,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <random>
 #include <type_traits>
@@ -457,7 +460,21 @@ TEST(RadixPaths, EvenKeysOfFewDigits)
     check(keys_from<std::int64_t>(n, [=](std::size_t i) {
       return i == n / 3 + 1 ? std::int64_t{5} : static_cast<std::int64_t>(bits(i) << 50);
     }));
+    // No multiples: buckets and bins tell all values apart.
+    check(keys_from<std::uint32_t>(n, [=](std::size_t i) { return static_cast<std::uint32_t>(bits(i)); }));
+    check(keys_from<std::uint64_t>(n, bits));
   }
+}
+
+TEST(RadixPaths, FewDigitsAreThoseOfMultiples)
+{
+  using gpusort::radix::have_few_digits;
+  std::uint64_t const n = 1 << 28;
+  EXPECT_TRUE(have_few_digits(n, 16, 3, 24));
+  EXPECT_FALSE(have_few_digits(n, 13, 3, 24)); // bins tell them apart
+  EXPECT_FALSE(have_few_digits(n, 16, 4, 24)); // no fewer passes than by all digits of 4 bytes
+  EXPECT_FALSE(have_few_digits(n, 16, 4, 26)); // seldom alike
+  EXPECT_FALSE(have_few_digits(n / 2 - 1, 16, 3, 24));
 }
 
 /// Where the look of an input takes its sample.
@@ -763,6 +780,38 @@ TEST(RadixPaths, UnevenKeysOfFourBytes)
     check(keys_from<float>(n, [=](std::size_t i) {
       return i == n / 4 ? -0.0f : i == n / 5 ? 0.0f : static_cast<float>(uneven(i));
     }));
+  }
+}
+
+TEST(RadixPaths, AGraphSortsWhateverItIsGiven)
+{
+  // What one input leaves behind must not be taken for a finding about the next.
+  using namespace gpusort::testing;
+  using key = std::uint32_t;
+  for (std::size_t const n : {std::size_t{130'007}, in_a_hurry() ? std::size_t{300'007} : std::size_t{5'000'011}})
+  {
+    SCOPED_TRACE(n);
+    guarded_array<key> range(n);
+    own_stream const stream;
+    key* const none         = nullptr;
+    std::size_t const bytes = gpusort::workspace_bytes(gpusort::radix_sort(thrust::cuda::par_nosync), none, none + n);
+    guarded_array<char> memory(bytes);
+    gpusort::workspace ws{memory.begin(), bytes};
+    range.load(keys_of<key>(distribution::uniform, n, 1));
+    captured_call graph(stream, [&] {
+      gpusort::sort(gpusort::radix_sort(thrust::cuda::par_nosync(ws).on(stream)), range.begin(), range.end());
+    });
+    for (std::size_t i = 0; i < 2 * std::size(all_distributions); ++i)
+    {
+      distribution const d = all_distributions[i * 5 % std::size(all_distributions)];
+      SCOPED_TRACE(name_of(d));
+      host_array<key> keys = keys_of<key>(d, n, i);
+      range.load(keys);
+      graph.launch(stream);
+      require(cudaStreamSynchronize(stream), "replay");
+      std::sort(keys.begin(), keys.end());
+      EXPECT_TRUE(range.holds(keys));
+    }
   }
 }
 
