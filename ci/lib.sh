@@ -123,5 +123,5 @@ configure() {
   if has_gpu; then architecture=("-DCMAKE_CUDA_ARCHITECTURES=$(gpu_says compute_cap native | tr -d .)"); fi
   # shellcheck disable=SC2086 # GPUSORT_CMAKE_ARGS is a list of words
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGPUSORT_BUILD_TESTS=ON -DGPUSORT_BUILD_EXAMPLES=ON \
-    -DGPUSORT_BUILD_BENCHMARKS=ON -DGPUSORT_REQUIRE_ALL=OFF -DGPUSORT_LINE_INFO=OFF -DGPUSORT_QUICK_TESTS=OFF "${architecture[@]}" "$@" ${GPUSORT_CMAKE_ARGS:-}
+    -DGPUSORT_BUILD_BENCHMARKS=ON -DGPUSORT_REQUIRE_ALL=OFF -DGPUSORT_LINE_INFO=OFF -DGPUSORT_INTERPRET_TESTS=OFF "${architecture[@]}" "$@" ${GPUSORT_CMAKE_ARGS:-}
 }
