@@ -42,12 +42,51 @@ __device__ std::uint64_t stride()
   return gridDim.x * std::uint64_t{blockDim.x};
 }
 
-template <class Key>
-__global__ void make_keys(Key* keys, std::uint64_t n)
+struct even_keys
+{
+  template <class Key>
+  __device__ Key at(std::uint64_t i) const
+  {
+    return key_at<Key>(i);
+  }
+};
+
+/// 16 values, which differ in all digits.
+struct few_values
+{
+  template <class Key>
+  __device__ Key at(std::uint64_t i) const
+  {
+    return static_cast<Key>(hash(hash(i + 1) % 16 + 1));
+  }
+};
+
+/// Keys of which the highest 24 bits vary.
+struct multiples
+{
+  template <class Key>
+  __device__ Key at(std::uint64_t i) const
+  {
+    return static_cast<Key>(static_cast<Key>(hash(i + 1) >> 40) << (8 * sizeof(Key) - 24));
+  }
+};
+
+/// A bit is set in a quarter of the keys.
+struct uneven_keys
+{
+  template <class Key>
+  __device__ Key at(std::uint64_t i) const
+  {
+    return static_cast<Key>(hash(i + 1) & hash(~i));
+  }
+};
+
+template <class Make, class Key>
+__global__ void make_keys(Make make, Key* keys, std::uint64_t n)
 {
   for (std::uint64_t i = first_index(); i < n; i += stride())
   {
-    keys[i] = key_at<Key>(i);
+    keys[i] = make.template at<Key>(i);
   }
 }
 
@@ -137,8 +176,8 @@ std::string needs(std::uint64_t bytes)
   return "needs " + std::to_string(bytes >> 30) + " GiB of free device memory";
 }
 
-template <class Key, class Policy, class Compare>
-void sort_keys(Policy policy, std::uint64_t n, Compare comp)
+template <class Key, class Policy, class Compare, class Make = even_keys>
+void sort_keys(Policy policy, std::uint64_t n, Compare comp, Make make = {})
 {
   std::uint64_t const bytes =
     n * sizeof(Key) + gpusort::workspace_bytes(policy, (Key*) nullptr, (Key*) nullptr + n, comp);
@@ -150,7 +189,7 @@ void sort_keys(Policy policy, std::uint64_t n, Compare comp)
   device_variable<tally> const tally_before(tally{0, 0}), tally_after(tally{0, 0});
   device_variable<unsigned long long> const wrong(0);
 
-  make_keys<<<blocks, threads>>>(keys.get(), n);
+  make_keys<<<blocks, threads>>>(make, keys.get(), n);
   take_tally<<<blocks, threads>>>(keys.get(), n, tally_before.get());
   gpusort::stable_sort(policy, keys.get(), keys.get() + n, comp);
   take_tally<<<blocks, threads>>>(keys.get(), n, tally_after.get());
@@ -177,7 +216,7 @@ void sort_pairs(Policy policy, std::uint64_t n, Compare comp)
   device_memory<std::uint64_t> const positions = allocate_on_device<std::uint64_t>(n);
   device_variable<unsigned long long> const wrong(0);
 
-  make_keys<<<blocks, threads>>>(keys.get(), n);
+  make_keys<<<blocks, threads>>>(even_keys{}, keys.get(), n);
   make_positions<<<blocks, threads>>>(positions.get(), n);
   gpusort::stable_sort_by_key(policy, keys.get(), keys.get() + n, positions.get(), comp);
   count_wrong_pairs<<<blocks, threads>>>(keys.get(), positions.get(), n, comp, wrong.get());
@@ -219,6 +258,32 @@ TEST(Large, RadixLongestBuckets)
 TEST(Large, RadixBeyondLongBuckets)
 {
   sort_long_buckets<std::uint32_t>(radix::most_in_long_buckets + 1);
+}
+
+template <class Key, class Make>
+void sort_made(std::uint64_t n, Make make)
+{
+  sort_keys<Key>(gpusort::radix_sort(thrust::device), n, thrust::less<Key>{}, make);
+}
+
+/// In one part, and in several.
+TEST(Large, RadixFewValues)
+{
+  sort_made<std::uint32_t>(std::uint64_t{1} << 30, few_values{});
+  sort_made<std::uint64_t>(std::uint64_t{1} << 30, few_values{});
+  sort_made<std::uint32_t>(over_32_bits, few_values{});
+}
+
+TEST(Large, RadixFewDigits)
+{
+  sort_made<std::uint32_t>(std::uint64_t{1} << 30, multiples{});
+  sort_made<std::uint64_t>(std::uint64_t{1} << 30, multiples{});
+}
+
+TEST(Large, RadixUnevenKeys)
+{
+  sort_made<std::uint32_t>(std::uint64_t{1} << 30, uneven_keys{});
+  sort_made<std::uint32_t>((std::uint64_t{1} << 30) + 1, uneven_keys{});
 }
 
 /// All alike but the first: a digit has one key less than there are, the most that a pass can count.
