@@ -60,7 +60,7 @@ constexpr char const* name_of_type()
 
 constexpr char const* name_of(order o)
 {
-  return o == order::less ? "less" : o == order::greater ? "greater" : "custom";
+  return o == order::less ? "less" : o == order::greater ? "greater" : o == order::custom ? "custom" : "scrambled";
 }
 
 /// Ascending, but not a type that a library could know.
@@ -78,11 +78,39 @@ struct by_first_field
   }
 };
 
+/// By keys times an odd number, of which none is lost.
+struct by_product
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key const& a, Key const& b) const
+  {
+    constexpr auto factor = static_cast<Key>(0x9e3779b97f4a7c15u);
+    return a * factor < b * factor;
+  }
+};
+
 template <order Order, class Key>
-using comparator_t =
-  std::conditional_t<Order == order::less,
-                     thrust::less<Key>,
-                     std::conditional_t<Order == order::greater, thrust::greater<Key>, by_first_field>>;
+struct comparator_of
+{
+  using type = by_first_field;
+};
+template <class Key>
+struct comparator_of<order::less, Key>
+{
+  using type = thrust::less<Key>;
+};
+template <class Key>
+struct comparator_of<order::greater, Key>
+{
+  using type = thrust::greater<Key>;
+};
+template <class Key>
+struct comparator_of<order::scrambled, Key>
+{
+  using type = by_product;
+};
+template <order Order, class Key>
+using comparator_t = typename comparator_of<Order, Key>::type;
 
 template <class Value>
 inline constexpr bool has_value_v = !std::is_same_v<Value, no_value>;

@@ -1,0 +1,9 @@
+#include <benchmarks/register_type.cuh>
+
+namespace gpusort::benchmarks
+{
+
+template void register_type<u32, u32, order::scrambled>(options const&);
+template void register_type<u64, u64, order::scrambled>(options const&);
+
+} // namespace gpusort::benchmarks
