@@ -19,6 +19,18 @@
 namespace gpusort::block
 {
 
+/// For callers that take the order of ranks for what it is.
+struct ask_nobody
+{
+  static constexpr bool asks = false;
+
+  template <class Bits>
+  __device__ bool operator()(Bits, Bits) const
+  {
+    return true;
+  }
+};
+
 /// `Order` maps keys to the unsigned integers that sort like them: `Bits rank_of(Bits) const`; and back,
 /// `Bits bits_of_rank(Bits) const`, but for keys that `bool loses(Bits) const` tells.
 template <class Bits, class Value, class Order, int Threads, int Items>
@@ -41,7 +53,8 @@ private:
 
   static constexpr int digits     = 256;
   static constexpr int digit_bits = 8;
-  static_assert(tile <= 1 << 13);
+  static_assert(!has_place || tile <= 1 << 13);
+  static_assert(tile < 1 << 16);
 
   using place      = std::uint16_t; // in the input
   using bins       = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place>;
@@ -93,28 +106,26 @@ public:
     }
   };
 
-  /// keys_out and values_out are the n keys and values of keys_in and values_in, sorted; they may be the same arrays.
-  /// Returns false, with nothing written, if too many keys are close to each other, or keys alone differ that are equal:
-  /// sort_by_digits sorts all.
+  /// keys_out and values_out are the n keys and values of `elements`, as array_elements has them, sorted; they may be the same
+  /// arrays. `agrees(a, b)` is asked, if it `asks`, about all keys that are neighbours in the end; it may ask for keys alone of up to 8
+  /// bytes.
+  /// Returns false, with nothing written, if too many keys are close to each other, or keys alone differ that are equal, or
+  /// somebody does not agree: sort_by_digits sorts all.
   /// n <= tile. Called by all threads of a block; shared memory may be used again after a barrier.
+  template <class Elements, class Agrees = ask_nobody>
   __device__ static bool
   sort(shared_storage& shared,
        Order const& order,
        int n,
-       Bits const* keys_in,
+       Elements& elements,
        Bits* keys_out,
-       Value const* values_in = nullptr,
-       Value* values_out      = nullptr)
+       Value* values_out,
+       Agrees const& agrees = {})
   {
+    static_assert(!Agrees::asks || !has_place);
     // Places past the end hold the first key once more: only what is written has to look where the end is.
-    Bits const any = keys_in[0];
     Bits ranks[Items];
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
-    {
-      int const at = place_of(i);
-      ranks[i]     = at < n ? keys_in[at] : any;
-    }
+    elements.template read_keys<Threads>(ranks, n);
     bins::clear(shared.bins_of_tile);
     bool loses = false;
 #pragma unroll
@@ -135,14 +146,7 @@ public:
     int const width = bit_width(static_cast<Bits>(greatest - least));
     if (width == 0 && !loses)
     {
-      if (keys_in != keys_out)
-      {
-        copy_slowly<Threads>(n, keys_in, keys_out);
-        if constexpr (with_values)
-        {
-          copy_slowly<Threads>(n, values_in, values_out);
-        }
-      }
+      elements.template move<Threads, Items>(n, keys_out, values_out);
       return true;
     }
 
@@ -156,19 +160,21 @@ public:
     {
       if (!has_long || width + place_bits <= 32)
       {
-        sorted = sort_tokens<short_token>(shared, order, ranks, n, least, width, bins_log2, loses, keys_in, from, keys);
+        sorted = sort_tokens<short_token>(
+          shared, order, ranks, n, least, width, bins_log2, loses, elements, agrees, from, keys);
       }
     }
     if constexpr (has_long)
     {
       if (!has_short || width + place_bits > 32)
       {
-        sorted = sort_tokens<long_token>(shared, order, ranks, n, least, width, bins_log2, loses, keys_in, from, keys);
+        sorted = sort_tokens<long_token>(
+          shared, order, ranks, n, least, width, bins_log2, loses, elements, agrees, from, keys);
       }
     }
     if (sorted)
     {
-      write(shared, n, from, keys, keys_out, values_in, values_out);
+      write(shared, n, from, keys, elements, keys_out, values_out);
     }
     return sorted;
   }
@@ -178,9 +184,8 @@ public:
     digit_storage& shared,
     Order const& order,
     int n,
-    Bits const* keys_in,
+    array_elements<Bits, Value> const& elements,
     Bits* keys_out,
-    Value const* values_in,
     Value* values_out)
   {
     digit_rank ranking(shared.pass.counts, n);
@@ -190,7 +195,7 @@ public:
     {
       if (ranking.holds(i))
       {
-        Bits const rank = order.rank_of(keys_in[ranking.element(i)]);
+        Bits const rank = order.rank_of(elements.keys[ranking.element(i)]);
         least           = rank < least ? rank : least;
         greatest        = greatest < rank ? rank : greatest;
       }
@@ -211,7 +216,8 @@ public:
     {
       auto const digit_of = [&](int i, int element) {
         return ranking.holds(i)
-               ? static_cast<unsigned>(static_cast<Bits>(order.rank_of(keys_in[element]) - least) >> low) & (digits - 1)
+               ? static_cast<unsigned>(static_cast<Bits>(order.rank_of(elements.keys[element]) - least) >> low)
+                   & (digits - 1)
                : digits - 1u;
       };
       shared.pass.counts.clear();
@@ -248,11 +254,11 @@ public:
       if (at < n)
       {
         from[i] = before == nullptr ? static_cast<place>(at) : before[at];
-        keys[i] = keys_in[from[i]];
+        keys[i] = elements.keys[from[i]];
       }
     }
     __syncthreads();
-    write(shared, n, from, keys, keys_out, values_in, values_out);
+    write(shared, n, from, keys, elements, keys_out, values_out);
   }
 
 private:
@@ -261,14 +267,8 @@ private:
     return i * Threads + static_cast<int>(threadIdx.x);
   }
 
-  template <class Storage, class T>
-  __device__ static void stage(Storage& shared, int n, T const* from)
-  {
-    move_tile<Threads, Items>(n, [&](int at) { return from[at]; }, shared.template as<T>());
-  }
-
   /// Keys and, if tokens have them, places of the sorted elements. Returns false if tokens cannot tell the order.
-  template <class Token>
+  template <class Token, class Elements, class Agrees>
   __device__ static bool sort_tokens(
     shared_storage& shared,
     Order const& order,
@@ -278,7 +278,8 @@ private:
     int width,
     int bins_log2,
     bool loses,
-    Bits const* keys_in,
+    Elements& elements,
+    Agrees const& agrees,
     place (&from)[Items],
     Bits (&keys)[Items])
   {
@@ -289,18 +290,34 @@ private:
     {
       return false;
     }
-    if (left_out != 0 || loses)
+    if constexpr (has_place)
     {
-      return read_places<Token>(shared, order, n, keys_in, left_out != 0, from, keys);
+      if (left_out != 0 || loses)
+      {
+        return read_places<Token>(shared, order, n, elements, left_out != 0, from, keys);
+      }
     }
+    Token const* const tokens = shared.template as<Token>();
+    auto const key_of         = [&](Token token) {
+      return order.bits_of_rank(static_cast<Bits>(least + static_cast<Bits>(token >> place_bits)));
+    };
+    bool agreed = true;
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      Token const own = shared.template as<Token>()[bins::template index_of<Token>(place_of(i))];
+      int const at    = place_of(i);
+      Token const own = tokens[bins::template index_of<Token>(at)];
       from[i]         = place_in(own);
-      keys[i]         = order.bits_of_rank(static_cast<Bits>(least + static_cast<Bits>(own >> place_bits)));
+      keys[i]         = key_of(own);
+      if constexpr (Agrees::asks)
+      {
+        if (at > 0 && at < n)
+        {
+          agreed = agrees(key_of(tokens[bins::template index_of<Token>(at - 1)]), keys[i]) && agreed;
+        }
+      }
     }
-    return true;
+    return !Agrees::asks || __syncthreads_and(agreed) != 0;
   }
 
   template <class Token>
@@ -393,12 +410,12 @@ private:
 
   /// Keys and places from tokens that tell places only. Returns false if keys are out of order: `partial` tokens leave out
   /// bits.
-  template <class Token>
+  template <class Token, class Elements>
   __device__ static bool read_places(
     shared_storage& shared,
     Order const& order,
     int n,
-    Bits const* keys_in,
+    Elements& elements,
     bool partial,
     place (&from)[Items],
     Bits (&keys)[Items])
@@ -419,7 +436,7 @@ private:
       }
     }
     __syncthreads();
-    stage(shared, n, keys_in);
+    elements.template stage_keys<Threads, Items>(n, shared.template as<Bits>());
     __syncthreads();
     bool in_order = true;
 #pragma unroll
@@ -438,14 +455,14 @@ private:
   }
 
   /// Writes the sorted elements. All keys of the input have been read.
-  template <class Storage>
+  template <class Storage, class Elements>
   __device__ static void
   write(Storage& shared,
         int n,
         place const (&from)[Items],
         Bits const (&keys)[Items],
+        Elements& elements,
         Bits* keys_out,
-        Value const* values_in,
         Value* values_out)
   {
 #pragma unroll
@@ -460,7 +477,7 @@ private:
     if constexpr (with_values)
     {
       __syncthreads();
-      stage(shared, n, values_in);
+      elements.template stage_values<Threads, Items>(n, shared.template as<Value>());
       __syncthreads();
 #pragma unroll
       for (int i = 0; i < Items; ++i)

@@ -38,13 +38,19 @@ public:
     span_storage<Bits, Threads> span;
   };
 
-  /// keys_out are the n keys of keys_in, sorted; they may be the same array. Returns false, with nothing written, if too many keys are
+  /// keys_out are the n keys of `elements`, sorted; they may be the same array. Returns false, with nothing written, if too many keys are
   /// close to each other, or if equal ones differ. n <= most, and more than none. Called by all threads of a block; shared memory may be
   /// used again after a barrier.
-  __device__ static bool sort(shared_storage& shared, Order const& order, int n, Bits const* keys_in, Bits* keys_out)
+  __device__ static bool sort(shared_storage& shared,
+                              Order const& order,
+                              int n,
+                              array_elements<Bits, no_values> const& elements,
+                              Bits* keys_out,
+                              no_values*)
   {
-    auto& counts       = shared.bins_of_keys;
-    auto* const tokens = reinterpret_cast<Bits*>(shared.tokens);
+    Bits const* const keys_in = elements.keys;
+    auto& counts              = shared.bins_of_keys;
+    auto* const tokens        = reinterpret_cast<Bits*>(shared.tokens);
     bins::clear(counts);
     Bits least = 0, greatest = 0;
     if (find_span(shared.span, order, n, keys_in, least, greatest))

@@ -1,6 +1,8 @@
 // Moving tiles: neighbouring threads on neighbouring places, all loads of a thread under way before the first is used.
 #pragma once
 
+#include <type_traits>
+
 namespace gpusort::block
 {
 
@@ -38,39 +40,39 @@ __device__ void write_tile(T const (&held)[Items], int size, T* to)
   }
 }
 
-/// held[i] = from[(first_row + i) x 32 + lane], for those numbers that are less than `size`.
-template <class T, int N>
+/// held[i] = from[(first_row + i x Step) x 32 + lane], for those numbers that are less than `size`.
+template <int Step = 1, class T, int N>
 __device__ void load_rows(T const* from, T (&held)[N], int size, int first_row)
 {
   int const first = first_row * 32 + static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int i = 0; i < N; ++i)
   {
-    if (first + i * 32 < size)
+    if (first + i * Step * 32 < size)
     {
-      held[i] = from[first + i * 32];
+      held[i] = from[first + i * Step * 32];
     }
   }
 }
 
-/// Where the elements lie that a block-wide sort or partition reads: `load_keys(held, size, first_row)` reads, for every i,
-/// the key with the number (first_row + i) x 32 + lane into held[i], if there are more than that in `size`; load_values does
-/// the same with values. This one has them side by side.
+/// Where the elements lie that a block-wide sort or partition reads: `load_keys<Step>(held, size, first_row)` reads, for every
+/// i, the key with the number (first_row + i x Step) x 32 + lane into held[i], if there are more than that in `size`; load_values
+/// does the same with values. This one has them side by side.
 template <class Key, class Value>
 struct contiguous_source
 {
   Key const* keys;
   Value const* values; // or null, where keys move alone
 
-  template <int N>
+  template <int Step = 1, int N>
   __device__ void load_keys(Key (&held)[N], int size, int first_row) const
   {
-    load_rows(keys, held, size, first_row);
+    load_rows<Step>(keys, held, size, first_row);
   }
-  template <int N>
+  template <int Step = 1, int N>
   __device__ void load_values(Value (&held)[N], int size, int first_row) const
   {
-    load_rows(values, held, size, first_row);
+    load_rows<Step>(values, held, size, first_row);
   }
 };
 
@@ -125,5 +127,51 @@ __device__ void copy_slowly(int n, T const* from, T* to)
     to[i] = from[i];
   }
 }
+
+/// Where a bin_sort finds its n elements, side by side. Its functions are called by all threads of a block; a thread's places are
+/// those of read_tile.
+template <class Bits, class Value>
+struct array_elements
+{
+  Bits const* keys;
+  Value const* values; // or null, where keys move alone
+
+  /// Reads keys; places past the end get the first one.
+  template <int Threads, int N>
+  __device__ void read_keys(Bits (&held)[N], int n) const
+  {
+    Bits const any = keys[0];
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+    {
+      int const at = i * Threads + static_cast<int>(threadIdx.x);
+      held[i]      = at < n ? keys[at] : any;
+    }
+  }
+  /// Copies keys to shared memory.
+  template <int Threads, int Items>
+  __device__ void stage_keys(int n, Bits* to) const
+  {
+    move_tile<Threads, Items>(n, [&](int at) { return keys[at]; }, to);
+  }
+  template <int Threads, int Items>
+  __device__ void stage_values(int n, Value* to) const
+  {
+    move_tile<Threads, Items>(n, [&](int at) { return values[at]; }, to);
+  }
+  /// Moves all as they are.
+  template <int Threads, int Items>
+  __device__ void move(int n, Bits* keys_out, Value* values_out) const
+  {
+    if (keys != keys_out)
+    {
+      copy_slowly<Threads>(n, keys, keys_out);
+      if constexpr (!std::is_same_v<Value, no_values>)
+      {
+        copy_slowly<Threads>(n, values, values_out);
+      }
+    }
+  }
+};
 
 } // namespace gpusort::block

@@ -48,6 +48,10 @@ struct gpusort::radix::image_of<Index, gpusort::dispatch::compare_at<Key, Compar
   }
 };
 
+/// The values of numbers of elements say nothing.
+template <class Key, class Compare, class Index>
+inline constexpr bool gpusort::radix::compares_values_v<gpusort::dispatch::compare_at<Key, Compare, Index>> = false;
+
 namespace gpusort::dispatch
 {
 

@@ -3,10 +3,12 @@
 // Source: Sintorn and Assarsson, sections IV and V; a stable sample sort, so that any comparator will do.
 #pragma once
 
+#include <gpusort/hybrid/by_value.cuh>
 #include <gpusort/hybrid/kernels.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/device.cuh>
 #include <gpusort/merge/kernels.cuh>
+#include <gpusort/radix/value_order.cuh>
 #include <gpusort/runtime/check.h>
 #include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/layout.h>
@@ -32,11 +34,13 @@ struct sample_sort
   using carried_t = std::conditional_t<std::is_empty_v<Value>, block::no_values, Value>;
 
   /// For more elements than a block sorts.
-  template <class Key, class Value>
+  template <class Key, class Value, class Compare>
   struct plan
   {
-    static constexpr std::size_t most = most_of_v<Key, Value>; // that a block sorts
-    static constexpr bool with_values = value_bytes_v<Value> != 0;
+    static constexpr bool with_values          = value_bytes_v<Value> != 0;
+    static constexpr bool tries_values         = radix::tries_values_v<Key, Value, Compare>;
+    static constexpr std::size_t most          = most_of_v<Key, Value>; // that a block sorts by comparisons
+    static constexpr std::size_t most_by_value = tries_values ? hybrid::most_by_value<Key, Value> : most;
 
     /// What a level has.
     struct level_plan
@@ -50,11 +54,11 @@ struct sample_sort
     int tile = 0; // elements
     level_plan levels[most_levels];
     std::size_t counts_of_groups = 0; // of all levels
-    std::size_t keys = 0, values = 0, all = 0, counts = 0, works = 0, large = 0, leftovers = 0, cuts = 0;
+    std::size_t keys = 0, values = 0, all = 0, counts = 0, works = 0, left = 0, large = 0, leftovers = 0, cuts = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
-        : depth(split_depth_for(n, most))
+        : depth(split_depth_for(n, most, most_by_value))
     {
       constexpr block_shape shape = tile_shape_of<Key, Value>();
       tile = shape.threads * rows_for(n, depth, sizeof(Key) + value_bytes_v<Value>, shape.threads, shape.items);
@@ -85,7 +89,11 @@ struct sample_sort
       std::size_t const most_works =
         std::min(segments + most_large, std::max(together, 3 * most_large) + levels[depth.levels - 1].segments);
       counts = layout.add(counts_of_groups, sizeof(unsigned long long));
-      works  = layout.add(most_works, sizeof(work));
+      // What blocks have tried in vain that is too large for others is listed once more: all buckets of a work, and the parts of
+      // those that are large by themselves.
+      std::size_t const all_works = most_works + (tries_values ? segments + 2 * most_large : 0);
+      works                       = layout.add(all_works, sizeof(work));
+      left                        = layout.add(tries_values ? all_works : 0, sizeof(std::uint32_t));
 
       // What is left over is listed when nobody asks for the tiles of a first level any more, if there is a second one.
       std::size_t const most_tiles = runtime::blocks_for(n, merge::merge_storage<Key, Value>::tile) + most_large;
@@ -114,7 +122,7 @@ struct sample_sort
   static std::size_t scratch_bytes(std::size_t n)
   {
     return is_merged<Key, Value>(n) ? merge::many_ways::scratch_bytes<Key, Value, Compare>(n)
-                                    : plan<Key, carried_t<Value>>(n).layout.bytes();
+                                    : plan<Key, carried_t<Value>, Compare>(n).layout.bytes();
   }
 
   template <class Key, class Value, class Compare>
@@ -127,7 +135,7 @@ struct sample_sort
     }
     using carried              = carried_t<Value>;
     auto* const carried_values = reinterpret_cast<carried*>(values);
-    plan<Key, carried> const plan(n);
+    plan<Key, carried, Compare> const plan(n);
     void* const base = plan.layout.base(scratch);
     buffers<Key, carried> const at{
       {keys, runtime::at_offset<Key>(base, plan.keys)},
@@ -148,6 +156,8 @@ struct sample_sort
       plan.counts_of_groups,
       all,
       comp);
+    // Where a block has too little shared memory for that, it is as if the comparator had another order.
+    bool const tries_values = can_try_values<Key, carried, Compare>();
     split_level<Key> level{};
     for (int number = 0; number < plan.depth.levels; ++number)
     {
@@ -155,34 +165,57 @@ struct sample_sort
       bool const is_last              = number + 1 == plan.depth.levels;
       split_level<Key> const previous = level;
       std::size_t const even          = (n >> bits_of(plan.depth, number + 1)) + 1;
-      level                           = {number,
-                                         plan.depth.log2[number],
-                                         static_cast<std::uint32_t>(planned.segments),
-                                         n,
-                                         previous.buckets,
-                                         runtime::at_offset<splitter_tree<Key>>(base, planned.trees),
-                                         runtime::at_offset<std::uint16_t>(base, planned.starts),
-                                         counts + planned.counts,
-                                         runtime::at_offset<bucket>(base, planned.buckets),
-                                         all,
-                                         plan.tile,
-                                         ~std::uint64_t{0} / static_cast<std::uint64_t>(plan.tile) + 1,
-                                         plan.most,
-                                         elements_together(n, plan.most),
-                                         even};
+      level                           = {
+        number,
+        plan.depth.log2[number],
+        static_cast<std::uint32_t>(planned.segments),
+        n,
+        previous.buckets,
+        runtime::at_offset<splitter_tree<Key>>(base, planned.trees),
+        runtime::at_offset<std::uint16_t>(base, planned.starts),
+        counts + planned.counts,
+        runtime::at_offset<bucket>(base, planned.buckets),
+        all,
+        plan.tile,
+        ~std::uint64_t{0} / static_cast<std::uint64_t>(plan.tile) + 1,
+        plan.most,
+        elements_together(n, plan.most),
+        tries_values ? plan.most_by_value : 0,
+        elements_together(n, plan.most_by_value),
+        even};
       split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, comp);
+    }
+    auto* const left       = runtime::at_offset<std::uint32_t>(base, plan.left);
+    auto const blocks_with = [&](block_shape shape) {
+      return std::min(std::size_t{1} << plan.depth.bits(),
+                      runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks));
+    };
+    if constexpr (plan.tries_values)
+    {
+      if (tries_values)
+      {
+        constexpr block_shape shape = value_sort_shape_of<Key, carried>();
+        runtime::launch(
+          sort_by_value<Key, carried, Compare>,
+          {blocks_with(shape), shape.threads, sizeof(value_sort_storage<Key, carried>)},
+          stream,
+          at,
+          lists.works,
+          left,
+          lists.leftovers,
+          level,
+          comp);
+      }
     }
     constexpr block_shape shape = sort_shape_of<Key, carried>();
     runtime::launch(
       sort_buckets<Key, carried, Compare>,
-      {std::min(std::size_t{1} << plan.depth.bits(),
-                runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks)),
-       shape.threads,
-       sizeof(sort_storage<Key, carried, Compare>)},
+      {blocks_with(shape), shape.threads, sizeof(sort_storage<Key, carried, Compare>)},
       stream,
       at,
       n,
-      lists.works,
+      static_cast<work const*>(lists.works),
+      static_cast<std::uint32_t const*>(left),
       level,
       comp);
     if constexpr (Form::finishes_large)
@@ -204,6 +237,16 @@ struct sample_sort
   }
 
 private:
+  template <class Key, class Value, class Compare>
+  static bool can_try_values()
+  {
+    if constexpr (radix::tries_values_v<Key, Value, Compare>)
+    {
+      return sizeof(value_sort_storage<Key, Value>) <= runtime::shared_bytes_of_device();
+    }
+    return false;
+  }
+
   /// Of the buckets that the first `levels` levels make of all.
   static constexpr int bits_of(split_depth const& depth, int levels)
   {
@@ -221,7 +264,7 @@ private:
                          buffers<Key, Value> const& at,
                          split_level<Key> const& level,
                          split_level<Key> const& previous,
-                         plan<Key, Value> const& plan,
+                         plan<Key, Value, Compare> const& plan,
                          work_lists const& lists,
                          Compare comp)
   {
@@ -229,7 +272,7 @@ private:
     int const from        = level.number == 0 ? 0 : 1 - to;
     auto const& planned   = plan.levels[level.number];
     constexpr int threads = tile_shape_of<Key, Value>().threads;
-    runtime::launch(sample_splitters<Key, Compare>,
+    runtime::launch(sample_splitters<radix::tries_values_v<Key, Value, Compare>, Key, Compare>,
                     {planned.segments, splitter_choice<Key, Compare>::threads, sizeof(choice_storage<Key, Compare>)},
                     stream,
                     at.keys[from],

@@ -12,6 +12,7 @@
 #include <gpusort/hybrid/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/kernels.cuh>
+#include <gpusort/radix/value_order.cuh>
 #include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/residency.cuh>
 
@@ -86,6 +87,10 @@ struct counters
 {
   std::uint32_t seen; // in the input
   std::uint32_t works; // listed
+  std::uint32_t value_order; // in which the comparator has sorted a sample
+  std::uint32_t disagrees; // the comparator, with that order
+  std::uint32_t left; // works that have not been done by value
+  std::uint32_t more_works; // listed in place of those that are too large for blocks that merge
   std::uint32_t large_buckets; // that somebody looks at before they are left over
   unsigned long long leftovers; // their number, and in the lower bits, of the number of tiles_bits, their tiles
   std::uint32_t merge_passes; // the most that a leftover takes
@@ -112,8 +117,10 @@ struct split_level
   counters* all;
   int tile; // elements
   std::uint64_t of_tile; // 2^64 / tile, rounded up: divides all that is less than 2^48
-  std::uint64_t most; // that a block sorts
+  std::uint64_t most; // that a block sorts by comparisons
   std::uint64_t together; // that it sorts of several buckets
+  std::uint64_t most_by_value; // that a block sorts by value, or 0: it does not try
+  std::uint64_t together_by_value;
   std::uint64_t wanted; // elements of a bucket
 
   __device__ bucket segment(std::uint32_t s) const
@@ -282,9 +289,10 @@ sample_runs(segment_tiles const& tiles, unsigned number, std::uint64_t size, int
   }
 }
 
-/// Chooses the splitters of each segment of a level that is split. `previous` is the level before it, if there is one.
+/// Chooses the splitters of each segment of a level that is split. `previous` is the level before it, if there is one. In the
+/// first level, if blocks try that, also notes whether the comparator sorts by value.
 /// Grid: a block a segment. Block: splitter_choice's threads. Shared: choice_storage.
-template <class Key, class Compare>
+template <bool TriesValues, class Key, class Compare>
 __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
   sample_splitters(Key const* keys, split_level<Key> level, split_level<Key> previous, Compare comp)
 {
@@ -325,6 +333,19 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
   }
   __syncthreads();
   choice::choose(shared.sample, count, static_cast<unsigned>(buckets), level.log2, level.trees[blockIdx.x], comp);
+  if constexpr (TriesValues)
+  {
+    if (level.number == 0 && level.most_by_value > 0)
+    {
+      std::uint32_t const which = radix::order_of_sorted<choice::threads, Key>(count, [&](int place) {
+        return choice::sorted_at(shared.sample, static_cast<unsigned>(place));
+      });
+      if (threadIdx.x == 0)
+      {
+        level.all->value_order = which;
+      }
+    }
+  }
 }
 
 template <class Key, class Value>
@@ -435,9 +456,22 @@ __host__ __device__ constexpr block_shape sort_shape_of()
   return sort_shape_for(sizeof(Key), value_bytes_v<Value>);
 }
 
-/// Elements that a block sorts.
+/// Elements that a block sorts by comparisons.
 template <class Key, class Value>
 inline constexpr int most_of_v = sort_shape_of<Key, Value>().threads * sort_shape_of<Key, Value>().items;
+
+template <class Key, class Value>
+__host__ __device__ constexpr block_shape value_sort_shape_of()
+{
+  return value_sort_shape_for(sizeof(Key), value_bytes_v<Value>);
+}
+
+/// Elements that a block sorts by value, where blocks try that: more than those that merge, only if that is worth it.
+template <class Key, class Value>
+inline constexpr int most_by_value =
+  sizeof(Key) <= 4 && value_bytes_v<Value> == 0
+    ? most_of_v<Key, Value>
+    : value_sort_shape_of<Key, Value>().threads * value_sort_shape_of<Key, Value>().items;
 
 template <class Key, class Value, class Compare>
 using bucket_sort =
@@ -573,9 +607,11 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
   {
     return;
   }
-  std::uint64_t const most = level.most;
-  bool const is_alone      = own < count && total > most;
-  std::uint32_t const word = __ballot_sync(block::all_lanes, is_alone);
+  bool const by_value          = level.all->value_order != radix::value_order::other;
+  std::uint64_t const most     = level.most; // that is moved at once
+  bool const is_alone          = own < count && total > (by_value && !is_done ? level.most_by_value : most);
+  std::uint64_t const together = by_value ? level.together_by_value : level.together;
+  std::uint32_t const word     = __ballot_sync(block::all_lanes, is_alone);
   if (own % 32 == 0)
   {
     shared.alone[own / 32] = word;
@@ -599,7 +635,7 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
       while (behind - next > 0)
       {
         unsigned const middle = next + (behind - next + 1) / 2;
-        if (shared.begins[middle] - begin <= level.together)
+        if (shared.begins[middle] - begin <= together)
         {
           next = middle;
         }
@@ -667,13 +703,19 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
 }
 
 /// Does what is listed, from the second pair of arrays into the caller's: sorts neighbouring buckets, brings home what is done,
-/// or too large, already in one place. If the input has been seen to be reversed, that is undone instead.
+/// or too large, already in one place: all of it, or what is left of it by `left`, if that has been tried by value. If the input
+/// has been seen to be reversed, that is undone instead.
 /// Grid: any. Block: bucket_sort's threads. Shared: sort_storage.
 template <class Key, class Value, class Compare>
 __global__ void
 __launch_bounds__(sort_shape_of<Key, Value>().threads,
                   runtime::resident_blocks(sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().blocks))
-  sort_buckets(buffers<Key, Value> at, std::size_t n, work const* works, split_level<Key> level, Compare comp)
+  sort_buckets(buffers<Key, Value> at,
+               std::size_t n,
+               work const* works,
+               std::uint32_t const* left,
+               split_level<Key> level,
+               Compare comp)
 {
   using sorter               = bucket_sort<Key, Value, Compare>;
   constexpr int threads      = sort_shape_of<Key, Value>().threads;
@@ -698,10 +740,12 @@ __launch_bounds__(sort_shape_of<Key, Value>().threads,
     }
     return;
   }
-  std::uint32_t const count = level.all->works;
+  bool const were_tried =
+    radix::tries_values_v<Key, Value, Compare> && level.all->value_order != radix::value_order::other;
+  std::uint32_t const count = were_tried ? level.all->left : level.all->works;
   for (std::uint32_t w = blockIdx.x; w < count; w += gridDim.x)
   {
-    work const own              = works[w];
+    work const own              = works[were_tried ? left[w] : w];
     segment_tiles const tiles   = level.tiles_of(own.segment);
     bucket const* const buckets = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);
     bucket const last           = buckets[own.last - 1];

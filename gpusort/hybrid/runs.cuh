@@ -101,15 +101,16 @@ public:
     }
   }
 
-  template <int N>
+  /// With a step, of every Step-th row.
+  template <int Step = 1, int N>
   __device__ void load_keys(Key (&held)[N], int size, int first_row)
   {
-    load(keys_, held, size, first_row);
+    load<Step>(keys_, held, size, first_row);
   }
-  template <int N>
+  template <int Step = 1, int N>
   __device__ void load_values(Value (&held)[N], int size, int first_row)
   {
-    load(values_, held, size, first_row);
+    load<Step>(values_, held, size, first_row);
   }
 
 private:
@@ -164,13 +165,13 @@ private:
     __syncthreads();
   }
 
-  template <class T, int N>
+  template <int Step, class T, int N>
   __device__ void load(T const* from, T (&held)[N], int size, int first_row)
   {
     auto const lane = static_cast<int>(threadIdx.x) % 32;
     if (tiles_.starts == nullptr)
     {
-      block::load_rows(from + tiles_.begin, held, size, first_row);
+      block::load_rows<Step>(from + tiles_.begin, held, size, first_row);
       return;
     }
     std::uint32_t tile = first_tile_;
@@ -191,11 +192,12 @@ private:
 #pragma unroll
       for (int i = 0; i < N; ++i)
       {
-        if (first + i * 32 < end && first + i * 32 >= begin)
+        int const number = first + i * Step * 32;
+        if (number < end && number >= begin)
         {
-          row const own = rows_of_warp[i];
+          row const own = rows_of_warp[i * Step];
           int const run = own.runs_before + __popc(own.begun << (31 - lane)) - 1;
-          held[i]       = tiles[shared_.from[run] + static_cast<std::uint32_t>(first + i * 32)];
+          held[i]       = tiles[shared_.from[run] + static_cast<std::uint32_t>(number)];
         }
       }
       if (end == size)

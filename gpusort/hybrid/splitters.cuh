@@ -160,6 +160,12 @@ public:
     return reinterpret_cast<Key*>(shared.keys);
   }
 
+  /// Of a sample by which splitters have been chosen, the key at a place.
+  __device__ static Key const& sorted_at(shared_storage const& shared, unsigned place)
+  {
+    return sorter::key_at(shared, static_cast<int>(place));
+  }
+
   /// Chooses splitters by `count` samples for `buckets` <= count of a tree for 2^log2 >= buckets, where the rest stays empty.
   /// Called by all threads of a block, a barrier after the sample is there.
   __device__ static void
@@ -167,7 +173,7 @@ public:
   {
     // If the comparator contradicts itself, any keys will do.
     sorter::sort_in_shared(shared, block::runs_of_threads<shape.items>{count}, comp);
-    auto const sorted = [&](unsigned place) -> Key const& { return sorter::key_at(shared, static_cast<int>(place)); };
+    auto const sorted = [&](unsigned place) -> Key const& { return sorted_at(shared, place); };
     // The last one stands for all that are missing.
     auto const sample_of = [&](unsigned splitter) {
       unsigned const number = splitter < buckets - 2 ? splitter : buckets - 2;

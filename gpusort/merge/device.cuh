@@ -3,10 +3,12 @@
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 
+#include <gpusort/merge/in_block.cuh>
 #include <gpusort/merge/in_cluster.cuh>
 #include <gpusort/merge/kernels.cuh>
 #include <gpusort/merge/many_ways.cuh>
 #include <gpusort/merge/tuning.h>
+#include <gpusort/radix/value_order.cuh>
 #include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/layout.h>
 
@@ -94,6 +96,10 @@ struct many_ways
   {
     constexpr bool are_alike     = shape_v<Key, Value, input_class::small> == shape_v<Key, Value, input_class::medium>;
     constexpr input_class medium = are_alike ? input_class::small : input_class::medium;
+    if (sort_in_one_block(stream, keys, values, n, comp))
+    {
+      return;
+    }
     plan<Key, Value> const plan(n);
     if (plan.steps.passes > 0 && sort_in_one_cluster(stream, keys, values, n, comp))
     {
@@ -114,6 +120,36 @@ struct many_ways
   }
 
 private:
+  /// Sorts what a block may sort by value: whether that is so.
+  template <class Key, class Value, class Compare>
+  static bool sort_in_one_block(cudaStream_t stream, Key* keys, Value* values, std::size_t n, Compare comp)
+  {
+    if constexpr (radix::tries_values_v<Key, Value, Compare>)
+    {
+      return sort_in_block_of<block_class::few>(stream, keys, values, n, comp)
+          || sort_in_block_of<block_class::many>(stream, keys, values, n, comp);
+    }
+    return false;
+  }
+  template <block_class Class, class Key, class Value, class Compare>
+  static bool sort_in_block_of(cudaStream_t stream, Key* keys, Value* values, std::size_t n, Compare comp)
+  {
+    using storage        = one_block_storage<Key, Value, Compare, Class>;
+    constexpr auto shape = storage::by_value::shape;
+    if (n > std::size_t{storage::by_value::most} || sizeof(storage) > runtime::shared_bytes_of_device())
+    {
+      return false;
+    }
+    runtime::launch(sort_in_block<Class, Key, Value, Compare>,
+                    {1, shape.threads, sizeof(storage)},
+                    stream,
+                    keys,
+                    values,
+                    static_cast<int>(n),
+                    comp);
+    return true;
+  }
+
   /// Sorts what is for a cluster, if the device has room for it: whether that is so.
   template <class Key, class Value, class Compare>
   static bool sort_in_one_cluster(cudaStream_t stream, Key* keys, Value* values, std::size_t n, Compare comp)

@@ -275,6 +275,28 @@ constexpr input_class class_for(std::uint64_t n, many_way_shape const& tiny, man
   return n <= tile_of(small) * (is_alone ? 1 : most_ways(small)) ? input_class::small : input_class::medium;
 }
 
+/// The one block that sorts an input by value, or by merging where the comparator sorts in another way.
+enum class block_class
+{
+  few,
+  many
+};
+
+struct one_block_shape
+{
+  int threads;
+  int items; // a thread
+};
+
+/// Measured on an H200 with CUDA 13.0, uniform keys in memory, us by value, by merging in the same block, and by merging in one block
+/// (2^10) or a cluster, which is what larger inputs get: u32 2^10 7.3, 12.1, 11.6, 2^12 10.8, 18.7, 17.7; u64 2^12 13.5, 26.7,
+/// 18.6; pairs of u32 2^11 11.1, 21.8, 17.3, 2^12 15.6, 26.9, 19.5; pairs of u64 2^11 12.5, 25.8, 19.5, 2^12 17.5, 34.5, 20.9. So with
+/// values, where less is gained than may be lost, a block takes fewer. A cluster of which one block tries values first: u64 2^12 17.7.
+__host__ __device__ constexpr one_block_shape one_block_shape_for(block_class c, bool with_values)
+{
+  return {512, c == block_class::few ? 2 : with_values ? 5 : 9};
+}
+
 /// Blocks of the largest cluster that sorts an input. u32, us in a cluster and in two launches: 2^12 14.4 and
 /// 16.4, 2^13 17.0 and 17.6; of 16 blocks, 2^14 20.4 and 19.0. u64, 2^12: 16.2 and 18.9; pairs of u32 16.0 and 20.4. Tiles of a half
 /// or a quarter: 2^12 14.6 and 15.9.

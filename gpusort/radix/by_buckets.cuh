@@ -561,18 +561,18 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
     {
       continue;
     }
-    Bits const* const keys_in    = (from == 0 ? at.keys[0] : at.keys[1]) + begin;
-    Value const* const values_in = (from == 0 ? at.values[0] : at.values[1]) + begin;
-    Bits* const keys_out         = at.keys[0] + begin;
-    Value* const values_out      = at.values[0] + begin;
-    int const elements           = static_cast<int>(size);
+    block::array_elements<Bits, Value> const elements{(from == 0 ? at.keys[0] : at.keys[1]) + begin,
+                                                      (from == 0 ? at.values[0] : at.values[1]) + begin};
+    Bits* const keys_out    = at.keys[0] + begin;
+    Value* const values_out = at.values[0] + begin;
+    int const elements_here = static_cast<int>(size);
     __syncthreads();
-    if (!sorter::sort(shared.by_bins, order, elements, keys_in, keys_out, values_in, values_out))
+    if (!sorter::sort(shared.by_bins, order, elements_here, elements, keys_out, values_out))
     {
       if constexpr (!all_buckets)
       {
         __syncthreads();
-        sorter::sort_by_digits(shared.by_digits, order, elements, keys_in, keys_out, values_in, values_out);
+        sorter::sort_by_digits(shared.by_digits, order, elements_here, elements, keys_out, values_out);
       }
       else if (threadIdx.x == 0)
       {
@@ -648,8 +648,9 @@ __global__ void __launch_bounds__(
     }
     Bits* const keys_in = (from == 0 ? at.keys[0] : at.keys[1]) + begin;
     Bits* const home    = at.keys[0] + begin;
+    block::array_elements<Bits, block::no_values> const elements{keys_in, nullptr};
     __syncthreads();
-    if (!sorter::by_bins::sort(shared.bins, order, size, keys_in, home))
+    if (!sorter::by_bins::sort(shared.bins, order, size, elements, home, nullptr))
     {
       __syncthreads();
       Bits* const spare = (from == 0 ? at.keys[1] : at.keys[0]) + begin;

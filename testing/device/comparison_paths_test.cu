@@ -2,6 +2,7 @@
 // equals, buckets that are too large. Merge sort: one block, a cluster, runs merged many at once in one pass and more, runs in
 // pairs; where runs are cut.
 #include <testing/support/device_memory.cuh>
+#include <testing/support/splitting.cuh>
 
 #include <gpusort/block/merge.cuh>
 #include <gpusort/hybrid/device.cuh>
@@ -31,42 +32,9 @@ namespace hybrid = gpusort::hybrid;
 namespace merge  = gpusort::merge;
 using gpusort::testing::guarded_array;
 
-/// Hybrid sort and quicksort that split what they would rather merge.
-struct splitting_form : hybrid::stable_form
-{
-  static constexpr bool merges_small_inputs = false;
-};
-struct splitting_quick_form : gpusort::quick::unstable_form
-{
-  static constexpr bool merges_small_inputs = false;
-};
-struct split_t : gpusort::algorithm<split_t>
-{
-  static constexpr bool is_stable = true;
-  template <class Key, class Compare>
-  static constexpr bool supports = true;
-};
-struct quick_split_t : gpusort::algorithm<quick_split_t>
-{
-  static constexpr bool is_stable = false;
-  template <class Key, class Compare>
-  static constexpr bool supports = true;
-};
-
-} // namespace
-
-template <>
-struct gpusort::device_backend<split_t> : gpusort::hybrid::sample_sort<splitting_form>
-{};
-template <>
-struct gpusort::device_backend<quick_split_t> : gpusort::hybrid::sample_sort<splitting_quick_form>
-{};
-
-namespace
-{
-
-constexpr split_t split{};
-constexpr quick_split_t quick_split{};
+using gpusort::testing::most_in_block;
+using gpusort::testing::quick_split;
+using gpusort::testing::split;
 
 struct less_than
 {
@@ -74,6 +42,27 @@ struct less_than
   __host__ __device__ bool operator()(Key const& a, Key const& b) const
   {
     return a < b;
+  }
+
+  /// The key that is as many places behind 0 as `rank` says.
+  template <class Key>
+  static Key key_of(Key rank)
+  {
+    return rank;
+  }
+};
+
+/// The halves of a word change places: not the order of values, so that blocks merge.
+struct by_halves
+{
+  __host__ __device__ bool operator()(std::uint32_t a, std::uint32_t b) const
+  {
+    return key_of(a) < key_of(b);
+  }
+
+  __host__ __device__ static std::uint32_t key_of(std::uint32_t rank)
+  {
+    return rank << 16 | rank >> 16;
   }
 };
 
@@ -119,9 +108,6 @@ keys_of(guarded_array<Key> const& keys, guarded_array<Value> const& values, std:
   }
   return out;
 }
-
-template <class Key, class Value>
-constexpr std::size_t most_in_block = hybrid::device::plan<Key, Value>::most;
 
 /// Calls `sort` with what splits, in order or in any, if one block does not hold the n elements, and with what merges otherwise.
 template <class Key, class Value, class Sort>
@@ -277,18 +263,21 @@ std::vector<std::size_t> sizes()
     160 * alone};
 }
 
-template <class Key, class Value, class Make>
+template <class Params, class Make>
 void check_all_sizes(Make make)
 {
-  for (std::size_t const n : sizes<Key, Value>())
+  using key   = typename Params::key;
+  using value = typename Params::value;
+  using order = typename Params::order;
+  for (std::size_t const n : sizes<key, value>())
   {
     SCOPED_TRACE(n);
-    std::vector<Key> keys(n);
+    std::vector<key> keys(n);
     for (std::size_t i = 0; i < n; ++i)
     {
-      keys[i] = static_cast<Key>(make(i, n));
+      keys[i] = order::key_of(static_cast<key>(make(i, n)));
     }
-    check<Value>(keys, less_than{});
+    check<value>(keys, order{});
     if (::testing::Test::HasFailure())
     {
       return;
@@ -300,43 +289,36 @@ template <class Pair>
 class ComparisonPaths : public ::testing::Test
 {};
 
-template <class Key, class Value>
+template <class Key, class Value, class Order>
 struct pair_of
 {
   using key   = Key;
   using value = Value;
+  using order = Order;
 };
 
-using pairs = ::testing::Types<pair_of<std::uint32_t, std::uint32_t>,
-                               pair_of<std::uint64_t, std::uint64_t>,
-                               pair_of<unsigned __int128, std::uint32_t>>;
+using pairs = ::testing::Types<pair_of<std::uint32_t, std::uint32_t, by_halves>,
+                               pair_of<std::uint64_t, std::uint64_t, less_than>,
+                               pair_of<unsigned __int128, std::uint32_t, less_than>>;
 TYPED_TEST_SUITE(ComparisonPaths, pairs);
 
 TYPED_TEST(ComparisonPaths, Uniform)
 {
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) {
-    return mixed(i);
-  });
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t) { return mixed(i); });
 }
 
 TYPED_TEST(ComparisonPaths, SortedAndReversed)
 {
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) { return i; });
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t n) {
-    return (n - i) / 3;
-  });
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t) { return i; });
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) { return (n - i) / 3; });
 }
 
 TYPED_TEST(ComparisonPaths, AllSamplesEqual)
 {
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t, std::size_t) { return 5; });
+  check_all_sizes<TypeParam>([](std::size_t, std::size_t) { return 5; });
   // All but one, at either end.
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t n) {
-    return i == n / 2 ? 4 : 5;
-  });
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t n) {
-    return i == n / 2 ? 6 : 5;
-  });
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) { return i == n / 2 ? 4 : 5; });
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) { return i == n / 2 ? 6 : 5; });
 }
 
 TYPED_TEST(ComparisonPaths, FewValues)
@@ -344,9 +326,7 @@ TYPED_TEST(ComparisonPaths, FewValues)
   for (std::uint64_t const values : {2, 7, 300})
   {
     SCOPED_TRACE(values);
-    check_all_sizes<typename TypeParam::key, typename TypeParam::value>([=](std::size_t i, std::size_t) {
-      return mixed(i) % values;
-    });
+    check_all_sizes<TypeParam>([=](std::size_t i, std::size_t) { return mixed(i) % values; });
   }
 }
 
@@ -356,23 +336,21 @@ TYPED_TEST(ComparisonPaths, RunsThatAreAlikeAndRunsThatAreNot)
   using key        = typename TypeParam::key;
   using value      = typename TypeParam::value;
   using merge_plan = merge::many_ways::plan<key, value>;
-  check_all_sizes<key, value>([](std::size_t i, std::size_t n) { return mixed(i % merge_plan(n).steps.tile); });
-  check_all_sizes<key, value>([](std::size_t i, std::size_t n) {
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) { return mixed(i % merge_plan(n).steps.tile); });
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) {
     std::size_t const tile = merge_plan(n).steps.tile;
     return (n - i) / tile * tile + mixed(i) % tile;
   });
-  check_all_sizes<key, value>([](std::size_t i, std::size_t n) {
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) {
     std::size_t const tile = merge_plan(n).steps.tile;
     return i / tile * (tile / 2) + i % tile;
   });
-  check_all_sizes<key, value>([](std::size_t i, std::size_t n) { return i < n / 2 ? i : n - i; });
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) { return i < n / 2 ? i : n - i; });
 }
 
 TYPED_TEST(ComparisonPaths, HalfOfOneValue)
 {
-  check_all_sizes<typename TypeParam::key, typename TypeParam::value>([](std::size_t i, std::size_t) {
-    return mixed(i) % 2 == 0 ? 1'000'000'007u : mixed(~i);
-  });
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t) { return mixed(i) % 2 == 0 ? 1'000'000'007u : mixed(~i); });
 }
 
 /// Keys of which the sample of a first level sees only what is spread evenly, and of which all others lie between two samples.
@@ -385,7 +363,7 @@ std::vector<Key> misleading(std::size_t n, std::uint64_t others = 1'000'000)
     keys[i] = static_cast<Key>(0x8000'0000u + mixed(i) % others);
   }
   constexpr auto shape = hybrid::sample_shape_for(sizeof(Key));
-  using plan           = hybrid::device::plan<Key, gpusort::block::no_values>;
+  using plan           = hybrid::device::plan<Key, gpusort::block::no_values, less_than>;
   if (n <= plan::most)
   {
     return keys;
@@ -406,12 +384,17 @@ std::vector<Key> misleading(std::size_t n, std::uint64_t others = 1'000'000)
 
 TYPED_TEST(ComparisonPaths, ASampleThatMisleads)
 {
-  using key   = typename TypeParam::key;
-  using value = typename TypeParam::value;
+  using key          = typename TypeParam::key;
+  using value        = typename TypeParam::value;
+  using order        = typename TypeParam::order;
+  auto const to_keys = [](std::vector<key> ranks) {
+    std::transform(ranks.begin(), ranks.end(), ranks.begin(), [](key rank) { return order::key_of(rank); });
+    return ranks;
+  };
   for (std::size_t const n : sizes<key, value>())
   {
     SCOPED_TRACE(n);
-    check<value>(misleading<key>(n), less_than{});
+    check<value>(to_keys(misleading<key>(n)), order{});
   }
   // What one block partitions, with many equivalent keys in it.
   for (std::size_t const n : {2 * most_in_block<key, value>, 3 * most_in_block<key, gpusort::block::no_values>})
@@ -419,7 +402,7 @@ TYPED_TEST(ComparisonPaths, ASampleThatMisleads)
     for (std::uint64_t const others : {1, 2, 5, 100})
     {
       SCOPED_TRACE(::testing::Message() << n << ", all but the sample of " << others << " values");
-      check<value>(misleading<key>(n, others), less_than{});
+      check<value>(to_keys(misleading<key>(n, others)), order{});
     }
   }
 }

@@ -1,0 +1,215 @@
+// Sorts keys with values inside a block by bins, as bin_sort.cuh does, but stages the keys in shared memory and reads them there for
+// each step: so registers limit neither how many elements a block sorts, nor how many threads are at work. Stable.
+// Source: as of bin_sort.cuh.
+#pragma once
+
+#include <gpusort/block/bins.cuh>
+#include <gpusort/block/bit_width.h>
+#include <gpusort/block/span.cuh>
+#include <gpusort/block/tile.cuh>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace gpusort::block
+{
+
+/// Up to `Most` elements; `Order` as in bin_sort.
+template <class Bits, class Value, class Order, int Threads, int Most>
+class staged_bin_sort
+{
+  static_assert(!std::is_same_v<Value, no_values>);
+
+  // What is sorted is a token, as in bin_sort: how far the key's rank is from the least, and where the element is staged. The lowest
+  // bits of distances that are too wide are left out.
+  static constexpr int place_bits = 13;
+  using short_token               = std::uint32_t;
+  using long_token                = std::uint64_t;
+  static_assert(Most <= 1 << place_bits && Most % 32 == 0);
+
+  using bins = key_bins<Threads, (Most >= 4096 ? 13 : 12), false>;
+
+  static constexpr int at_once = 4; // elements that a thread reads
+
+public:
+  static constexpr int threads = Threads;
+  static constexpr int most    = Most;
+
+  struct shared_storage
+  {
+    alignas(16) char tokens[bins::template bytes_of<long_token>(Most)];
+    alignas(16) char staged[Most * (sizeof(Bits) < sizeof(Value) ? sizeof(Value) : sizeof(Bits))]; // keys, then values
+    typename bins::shared_storage bins_of_tile;
+    span_storage<Bits, Threads> span;
+  };
+
+  /// keys_out and values_out are the n keys and values of a source, as in tile.cuh, sorted; it does not read from there.
+  /// `agrees(a, b)` is asked, if it `asks`, about all keys that are neighbours in the end.
+  /// Returns false, with nothing written, if too many keys are close to each other, or somebody does not agree.
+  /// n <= most. Called by all threads of a block; shared memory may be used again after a barrier.
+  template <class Source, class Agrees>
+  __device__ static bool
+  sort(shared_storage& shared,
+       Order const& order,
+       int n,
+       Source& source,
+       Bits* keys_out,
+       Value* values_out,
+       Agrees const& agrees)
+  {
+    bins::clear(shared.bins_of_tile);
+    Bits least = static_cast<Bits>(~Bits{0}), greatest = 0;
+    bool loses = false;
+    stage<Bits>(
+      n,
+      shared,
+      [&](auto& held, int first_row) { source.template load_keys<warps>(held, n, first_row); },
+      [&](Bits key) {
+        Bits const rank = order.rank_of(key);
+        loses           = loses || order.loses(key);
+        least           = rank < least ? rank : least;
+        greatest        = greatest < rank ? rank : greatest;
+      });
+    loses           = span_of_block(shared.span, least, greatest, loses);
+    int const width = bit_width(static_cast<Bits>(greatest - least));
+    if constexpr (sizeof(Bits) <= 4)
+    {
+      if (width + place_bits <= 32)
+      {
+        return sort_tokens<short_token>(shared, order, n, least, width, loses, source, keys_out, values_out, agrees);
+      }
+    }
+    return sort_tokens<long_token>(shared, order, n, least, width, loses, source, keys_out, values_out, agrees);
+  }
+
+private:
+  static constexpr int warps = Threads / 32;
+
+  template <class T>
+  __device__ static T* staged(shared_storage& shared)
+  {
+    return reinterpret_cast<T*>(shared.staged);
+  }
+
+  /// Reads n elements and keeps them in shared memory; `look` is called with each.
+  template <class T, class Load, class Look>
+  __device__ static void stage(int n, shared_storage& shared, Load load, Look look)
+  {
+#pragma unroll 1
+    for (int first = 0; first < n; first += Threads * at_once)
+    {
+      T held[at_once];
+      load(held, first / 32 + static_cast<int>(threadIdx.x) / 32);
+#pragma unroll
+      for (int i = 0; i < at_once; ++i)
+      {
+        int const at = first + i * Threads + static_cast<int>(threadIdx.x);
+        if (at < n)
+        {
+          staged<T>(shared)[at] = held[i];
+          look(held[i]);
+        }
+      }
+    }
+  }
+
+  /// f(place) for all places of the thread, several at once.
+  template <class F>
+  __device__ static void for_places(int n, F f)
+  {
+#pragma unroll 4
+    for (int at = static_cast<int>(threadIdx.x); at < n; at += Threads)
+    {
+      f(at);
+    }
+  }
+
+  template <class Token, class Source, class Agrees>
+  __device__ static bool sort_tokens(
+    shared_storage& shared,
+    Order const& order,
+    int n,
+    Bits least,
+    int width,
+    bool loses,
+    Source& source,
+    Bits* keys_out,
+    Value* values_out,
+    Agrees const& agrees)
+  {
+    constexpr int token_bits = static_cast<int>(sizeof(Token)) * 8;
+    int const left_out       = width > token_bits - place_bits ? width - (token_bits - place_bits) : 0;
+    int const all_bits       = width - left_out + place_bits;
+    int const most_log2 =
+      bit_width(static_cast<std::uint32_t>(n)) + 1; // twice as many as elements, as far as there are so many
+    int const bins_log2    = most_log2 < bins::max_log2 ? most_log2 : bins::max_log2;
+    int const shift        = all_bits > bins_log2 ? all_bits - bins_log2 : 0;
+    auto& counts           = shared.bins_of_tile.counts;
+    auto* const tokens     = reinterpret_cast<Token*>(shared.tokens);
+    Bits const* const keys = staged<Bits>(shared);
+    auto const token_at    = [&](int at) {
+      return static_cast<Token>(
+        static_cast<Token>(static_cast<Bits>(order.rank_of(keys[at]) - least) >> left_out) << place_bits
+        | static_cast<Token>(at));
+    };
+    auto const bin_of = [&](Token token) {
+      return bins::place_of(static_cast<std::uint32_t>(token >> shift), bins_log2);
+    };
+    for_places(n, [&](int at) {
+      auto const bin = bin_of(token_at(at));
+      atomicAdd(&counts[bin.word], bin.one());
+    });
+    __syncthreads();
+    bool const are_alone = shift == 0; // tokens in their bins
+    if (!bins::begin(shared.bins_of_tile, bins_log2, are_alone, false))
+    {
+      return false;
+    }
+    for_places(n, [&](int at) {
+      Token const token         = token_at(at);
+      auto const bin            = bin_of(token);
+      std::uint32_t const place = bin.of(atomicAdd(&counts[bin.word], bin.one())); // no carry: it has 16 bits
+      tokens[bins::template index_of<Token>(place)] = token;
+    });
+    if (!bins::sort(shared.bins_of_tile, tokens, n, are_alone))
+    {
+      return false;
+    }
+    auto const place_in    = [](Token token) { return static_cast<int>(token & ((1 << place_bits) - 1)); };
+    bool const staged_only = left_out != 0 || loses; // a token does not tell its key
+    auto const key_of      = [&](Token token) {
+      return staged_only ? keys[place_in(token)]
+                              : order.bits_of_rank(static_cast<Bits>(least + static_cast<Bits>(token >> place_bits)));
+    };
+    if (Agrees::asks || left_out != 0)
+    {
+      bool is_sorted = true;
+      for_places(n, [&](int at) {
+        if (at > 0)
+        {
+          Bits const last = key_of(tokens[bins::template index_of<Token>(at - 1)]);
+          Bits const own  = key_of(tokens[bins::template index_of<Token>(at)]);
+          is_sorted       = is_sorted && order.rank_of(last) <= order.rank_of(own) && agrees(last, own);
+        }
+      });
+      if (__syncthreads_and(is_sorted) == 0)
+      {
+        return false;
+      }
+    }
+    for_places(n, [&](int at) { keys_out[at] = key_of(tokens[bins::template index_of<Token>(at)]); });
+    __syncthreads();
+    stage<Value>(
+      n,
+      shared,
+      [&](auto& held, int first_row) { source.template load_values<warps>(held, n, first_row); },
+      [](Value const&) {});
+    __syncthreads();
+    Value const* const values = staged<Value>(shared);
+    for_places(n, [&](int at) { values_out[at] = values[place_in(tokens[bins::template index_of<Token>(at)])]; });
+    return true;
+  }
+};
+
+} // namespace gpusort::block

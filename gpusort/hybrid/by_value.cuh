@@ -1,0 +1,204 @@
+// Sorting buckets by the values of keys, where the comparator agrees.
+// Source: bins of equal width inside a block, as in block/bin_sort.cuh; that a guess is checked by the comparator is our own.
+#pragma once
+
+#include <gpusort/block/bin_sort.cuh>
+#include <gpusort/block/staged_bin_sort.cuh>
+#include <gpusort/hybrid/kernels.cuh>
+#include <gpusort/hybrid/tuning.h>
+#include <gpusort/radix/key_order.h>
+#include <gpusort/radix/value_order.cuh>
+#include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/residency.cuh>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace gpusort::hybrid
+{
+
+/// How blocks sort by value: keys alone in registers.
+template <class Key, class Value>
+struct value_sort
+{
+  using sorter =
+    block::staged_bin_sort<radix::bits_t<Key>,
+                           Value,
+                           radix::key_order_t<Key>,
+                           value_sort_shape_of<Key, Value>().threads,
+                           value_sort_shape_of<Key, Value>().threads * value_sort_shape_of<Key, Value>().items>;
+};
+template <class Key>
+struct value_sort<Key, block::no_values>
+{
+  using sorter =
+    block::bin_sort<radix::bits_t<Key>,
+                    block::no_values,
+                    radix::key_order_t<Key>,
+                    value_sort_shape_of<Key, block::no_values>().threads,
+                    value_sort_shape_of<Key, block::no_values>().items>;
+};
+
+template <class Key, class Value>
+using value_source =
+  run_source<radix::bits_t<Key>, Value, value_sort_shape_of<Key, Value>().threads, most_by_value<Key, Value>>;
+
+/// What block::bin_sort wants of its keys, which lie in runs.
+template <class Bits, class Source>
+struct keys_in_runs
+{
+  Source& source;
+  Bits& first; // in shared memory
+
+  template <int Threads, int N>
+  __device__ void read_keys(Bits (&held)[N], int n)
+  {
+    auto const thread = static_cast<int>(threadIdx.x);
+    held[0]           = 0;
+    source.template load_keys<Threads / 32>(held, n, thread / 32);
+    if (thread == 0)
+    {
+      first = held[0];
+    }
+    if (n < Threads)
+    {
+      __syncthreads();
+      held[0] = thread < n ? held[0] : first;
+    }
+#pragma unroll
+    for (int i = 1; i < N; ++i)
+    {
+      held[i] = i * Threads + thread < n ? held[i] : held[0];
+    }
+  }
+
+  /// They are all alike.
+  template <int Threads, int Items>
+  __device__ void move(int n, Bits* keys_out, block::no_values*) const
+  {
+#pragma unroll 1
+    for (int at = static_cast<int>(threadIdx.x); at < n; at += Threads)
+    {
+      keys_out[at] = first;
+    }
+  }
+};
+
+template <class Key, class Value>
+struct value_sort_storage
+{
+  typename value_sort<Key, Value>::sorter::shared_storage sorter;
+  typename value_source<Key, Value>::shared_storage source;
+  radix::bits_t<Key> first_key;
+};
+
+/// Leaves over the buckets of a work, and lists what brings them home. Called by one thread; `count` works have been listed before.
+template <class Key, class Value>
+__device__ void leave_over_by_parts(
+  work const& whole,
+  std::uint32_t count,
+  work* works,
+  std::uint32_t* left,
+  leftover* leftovers,
+  split_level<Key> const& level)
+{
+  bucket const* const buckets = level.buckets + (static_cast<std::size_t>(whole.segment) << level.log2);
+  bucket const last           = buckets[whole.last - 1];
+  std::uint64_t const begin   = buckets[whole.first].begin;
+  leave_over<Key, Value>({begin, last.begin + last.size() - begin}, 0, leftovers, *level.all);
+  for (unsigned b = whole.first; b < whole.last; ++b)
+  {
+    for (std::uint64_t skip = 0; skip < buckets[b].size(); skip += level.most)
+    {
+      std::uint32_t const at = count + atomicAdd(&level.all->more_works, 1u);
+      works[at] = {skip, 1, whole.segment, static_cast<std::uint16_t>(b), static_cast<std::uint16_t>(b + 1)};
+      left[atomicAdd(&level.all->left, 1u)] = at;
+    }
+  }
+}
+
+/// Sorts neighbouring buckets as listed, from the second pair of arrays into the caller's, by value, if a sample says that the
+/// comparator does so too. What it has not sorted it lists again, by number: where the comparator does not agree about two
+/// neighbours, after which nobody tries any more; where keys are too close to each other for bins; what is only to be moved. What is too
+/// much for blocks that merge is listed to be brought home, and left over.
+/// Grid: any. Block: value_sort_shape_of's threads. Shared: value_sort_storage.
+template <class Key, class Value, class Compare>
+__global__ void __launch_bounds__(
+  value_sort_shape_of<Key, Value>().threads,
+  runtime::resident_blocks(value_sort_shape_of<Key, Value>().threads, value_sort_shape_of<Key, Value>().blocks))
+  sort_by_value(
+    buffers<Key, Value> at, work* works, std::uint32_t* left, leftover* leftovers, split_level<Key> level, Compare comp)
+{
+  using sorter               = typename value_sort<Key, Value>::sorter;
+  using bits                 = radix::bits_t<Key>;
+  constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
+  static_assert(most_of_v<Key, Value> <= most_by_value<Key, Value>);
+  constexpr bool may_be_wide = most_of_v<Key, Value> < most_by_value<Key, Value>;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<value_sort_storage<Key, Value>*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  counters& all             = *level.all;
+  std::uint32_t const which = all.value_order;
+  if (all.seen != seen::both || which == radix::value_order::other)
+  {
+    return;
+  }
+  radix::asks_comparator<Key, Compare> const agrees{radix::order_of_values<Key>(which), &all.disagrees, comp};
+  std::uint32_t const count = all.works;
+  for (std::uint32_t w = blockIdx.x; w < count; w += gridDim.x)
+  {
+    work const own              = works[w];
+    segment_tiles const tiles   = level.tiles_of(own.segment);
+    bucket const* const buckets = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);
+    bucket const last           = buckets[own.last - 1];
+    std::uint64_t const begin   = buckets[own.first].begin;
+    std::uint64_t const size    = last.begin + last.size() - begin;
+    bool const gives_up         = *const_cast<std::uint32_t volatile*>(&all.disagrees) != 0;
+    // Shared memory is done with; and what one thread has seen, all have.
+    bool is_sorted = __syncthreads_or(gives_up || own.is_moved != 0) == 0;
+    if (is_sorted)
+    {
+      value_source<Key, Value> source(
+        shared.source, tiles, own.first, own.last, 0, reinterpret_cast<bits const*>(at.keys[1]), at.values[1]);
+      bits* const keys_out = reinterpret_cast<bits*>(at.keys[0]) + begin;
+      if constexpr (with_values)
+      {
+        is_sorted = sorter::sort(
+          shared.sorter, agrees.order, static_cast<int>(size), source, keys_out, at.values[0] + begin, agrees);
+      }
+      else
+      {
+        keys_in_runs<bits, value_source<Key, Value>> keys{source, shared.first_key};
+        is_sorted = sorter::sort(shared.sorter, agrees.order, static_cast<int>(size), keys, keys_out, nullptr, agrees);
+      }
+    }
+    if (!is_sorted && threadIdx.x == 0)
+    {
+      if (may_be_wide && own.is_moved == 0 && size > level.most)
+      {
+        works[w].skip = 1; // to be listed by parts
+      }
+      else
+      {
+        left[atomicAdd(&all.left, 1u)] = w;
+      }
+    }
+  }
+  if constexpr (may_be_wide)
+  {
+    // Apart from the above, which has no registers for it.
+    __syncthreads();
+    for (std::uint32_t w = blockIdx.x + threadIdx.x * gridDim.x; w < count; w += gridDim.x * blockDim.x)
+    {
+      work const own = works[w];
+      if (own.is_moved == 0 && own.skip != 0)
+      {
+        leave_over_by_parts<Key, Value>(own, count, works, left, leftovers, level);
+      }
+    }
+  }
+}
+
+} // namespace gpusort::hybrid

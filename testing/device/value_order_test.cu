@@ -1,0 +1,458 @@
+// Buckets and small inputs that are sorted by the values of their keys, because an unknown comparator sorts a sample so: upwards and
+// downwards, integers and floats, and comparators that a sample does not know, of which each has to be believed more than the values.
+#include <testing/support/device_memory.cuh>
+#include <testing/support/splitting.cuh>
+
+#include <gpusort/hybrid/tuning.h>
+#include <gpusort/merge/in_block.cuh>
+#include <gpusort/sort.h>
+#include <gtest/gtest.h>
+#include <thrust/device_vector.h>
+#include <thrust/execution_policy.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+namespace
+{
+
+using gpusort::testing::guarded_array;
+using gpusort::testing::most_in_block;
+using gpusort::testing::quick_split;
+using gpusort::testing::split;
+
+struct upwards
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key a, Key b) const
+  {
+    return a < b;
+  }
+};
+struct downwards
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key a, Key b) const
+  {
+    return a > b;
+  }
+};
+
+/// Even keys by value; of two that differ in the lowest bit alone, the odd one first.
+struct odd_ones_first
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key a, Key b) const
+  {
+    return (a ^ 1) < (b ^ 1);
+  }
+};
+/// Two keys that differ in the lowest bit alone are equivalent.
+struct without_lowest_bit
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key a, Key b) const
+  {
+    return (a >> 1) < (b >> 1);
+  }
+};
+/// The greatest key comes first.
+struct greatest_first
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key a, Key b) const
+  {
+    return static_cast<Key>(a + 1) < static_cast<Key>(b + 1);
+  }
+};
+
+/// Counts how often it is asked.
+template <class Order>
+struct counting
+{
+  unsigned long long* asked;
+
+  template <class Key>
+  __device__ bool operator()(Key a, Key b) const
+  {
+    atomicAdd(asked, 1ull);
+    return Order{}(a, b);
+  }
+};
+
+std::uint64_t mixed(std::uint64_t i)
+{
+  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
+  return i ^ (i >> 32);
+}
+
+bool in_a_hurry()
+{
+  return std::getenv("GPUSORT_TEST_STEP") != nullptr;
+}
+
+/// One level of buckets, of several in a block and of as few as there can be, and two.
+template <class Key, class Value>
+std::vector<std::size_t> sizes()
+{
+  constexpr std::size_t most = most_in_block<Key, gpusort::block::no_values>;
+  if (in_a_hurry())
+  {
+    return {most + 1, 5 * most};
+  }
+  return {most + 1, 2 * most + 77, 5 * most, 50'000, 130 * most, 1'000'003, 3'000'000};
+}
+
+template <class T>
+bool are_same(std::vector<T> const& a, std::vector<T> const& b)
+{
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+/// Sorts keys alone and with their positions as values, and compares with the C++ library's stable sort, bit by bit.
+template <class Value, class Key, class Compare, class Tag>
+void check_stable(std::vector<Key> const& keys, Compare comp, Tag tag)
+{
+  std::size_t const n = keys.size();
+  std::vector<std::uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return comp(keys[a], keys[b]);
+  });
+  std::vector<Key> sorted(n);
+  std::vector<Value> positions(n), sorted_positions(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    sorted[i]           = keys[order[i]];
+    positions[i]        = static_cast<Value>(i);
+    sorted_positions[i] = static_cast<Value>(order[i]);
+  }
+  guarded_array<Key> room(n);
+  guarded_array<Value> values(n);
+  Key* first     = room.load(keys.data(), n, 1);
+  Value* carried = values.load(positions.data(), n, 3);
+  gpusort::stable_sort_by_key(tag(thrust::device), first, first + n, carried, comp);
+  EXPECT_TRUE(room.holds(sorted.data())) << "keys with values";
+  EXPECT_TRUE(values.holds(sorted_positions.data())) << "values";
+  first = room.load(keys.data(), n, 3);
+  gpusort::stable_sort(tag(thrust::device), first, first + n, comp);
+  EXPECT_TRUE(room.holds(sorted.data())) << "keys alone";
+}
+
+/// The same by splitting, and quicksort, which does not keep equivalent keys in order.
+template <class Value, class Key, class Compare>
+void check(std::vector<Key> const& keys, Compare comp)
+{
+  std::size_t const n = keys.size();
+  SCOPED_TRACE(n);
+  check_stable<Value>(keys, comp, split);
+  guarded_array<Key> room(n);
+  Key* const first = room.load(keys.data(), n, 2);
+  gpusort::sort(quick_split(thrust::device), first, first + n, comp);
+  std::vector<Key> sorted = keys, out(n);
+  gpusort::testing::require(cudaMemcpy(out.data(), first, n * sizeof(Key), cudaMemcpyDeviceToHost), "keys");
+  EXPECT_TRUE(room.holds(out.data())) << "guards";
+  EXPECT_TRUE(std::is_sorted(out.begin(), out.end(), comp)) << "quicksort";
+  auto const by_bits = [](Key const& a, Key const& b) { return std::memcmp(&a, &b, sizeof(Key)) < 0; };
+  std::sort(out.begin(), out.end(), by_bits);
+  std::sort(sorted.begin(), sorted.end(), by_bits);
+  EXPECT_TRUE(are_same(out, sorted)) << "quicksort: other keys";
+}
+
+template <class Key>
+Key from_bits(std::uint64_t bits)
+{
+  Key key{};
+  std::memcpy(&key, &bits, sizeof key);
+  return key;
+}
+
+/// Any key but NaN.
+template <class Key>
+Key any_key(std::uint64_t i)
+{
+  if constexpr (std::is_floating_point_v<Key>)
+  {
+    Key const key = from_bits<Key>(mixed(i));
+    return key == key ? key : static_cast<Key>(static_cast<double>(i));
+  }
+  else
+  {
+    return static_cast<Key>(mixed(i));
+  }
+}
+
+template <class Key, class Make>
+std::vector<Key> make_keys(std::size_t n, Make make)
+{
+  std::vector<Key> keys(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    keys[i] = make(i);
+  }
+  return keys;
+}
+
+template <class Key, class Value>
+struct pair_of
+{
+  using key   = Key;
+  using value = Value;
+};
+
+template <class Pair>
+class ValueOrder : public ::testing::Test
+{};
+using pairs =
+  ::testing::Types<pair_of<std::uint32_t, std::uint32_t>,
+                   pair_of<std::int32_t, std::uint64_t>,
+                   pair_of<float, std::uint32_t>,
+                   pair_of<std::int64_t, std::uint64_t>,
+                   pair_of<double, std::uint32_t>>;
+TYPED_TEST_SUITE(ValueOrder, pairs);
+
+TYPED_TEST(ValueOrder, UpwardsAndDownwards)
+{
+  using key   = typename TypeParam::key;
+  using value = typename TypeParam::value;
+  for (std::size_t const n : sizes<key, value>())
+  {
+    auto const keys = make_keys<key>(n, any_key<key>);
+    check<value>(keys, upwards{});
+    check<value>(keys, downwards{});
+  }
+}
+
+// A bucket of many equal keys, and close ones, which bins leave to the merge sort.
+TYPED_TEST(ValueOrder, EqualKeysAndCloseOnes)
+{
+  using key   = typename TypeParam::key;
+  using value = typename TypeParam::value;
+  for (std::size_t const n : sizes<key, value>())
+  {
+    check<value>(make_keys<key>(n, [](std::size_t i) { return static_cast<key>(mixed(i) % 5); }), upwards{});
+    check<value>(make_keys<key>(n, [](std::size_t i) { return static_cast<key>(mixed(i) % 3000); }), downwards{});
+    check<value>(
+      make_keys<key>(n, [](std::size_t i) { return i % 50 == 0 ? any_key<key>(i) : static_cast<key>(mixed(i) % 900); }),
+      upwards{});
+  }
+}
+
+/// What one block sorts, of either class, and one element more.
+template <class Key, class Value>
+std::vector<std::size_t> sizes_of_one_block()
+{
+  using gpusort::block::no_values;
+  using gpusort::merge::block_class;
+  constexpr std::size_t few        = gpusort::merge::value_block<Key, Value, block_class::few>::most;
+  constexpr std::size_t many       = gpusort::merge::value_block<Key, Value, block_class::many>::most;
+  constexpr std::size_t many_alone = gpusort::merge::value_block<Key, no_values, block_class::many>::most;
+  return {2, 3, 31, 33, 500, few - 1, few, few + 1, many - 1, many, many + 1, many_alone, many_alone + 1};
+}
+
+TYPED_TEST(ValueOrder, InOneBlock)
+{
+  using key   = typename TypeParam::key;
+  using value = typename TypeParam::value;
+  for (std::size_t const n : sizes_of_one_block<key, value>())
+  {
+    SCOPED_TRACE(n);
+    auto const any  = make_keys<key>(n, any_key<key>);
+    auto const few  = make_keys<key>(n, [](std::size_t i) { return static_cast<key>(mixed(i) % 7); });
+    auto const same = make_keys<key>(n, [](std::size_t) { return static_cast<key>(5); });
+    // Too many close ones for bins.
+    auto const close = make_keys<key>(n, [](std::size_t i) {
+      return i == 0 ? std::numeric_limits<key>::max() : static_cast<key>(mixed(i) % 1000);
+    });
+    for (auto const& keys : {any, few, same, close})
+    {
+      check_stable<value>(keys, upwards{}, gpusort::merge_sort);
+      check_stable<value>(keys, downwards{}, gpusort::merge_sort);
+    }
+  }
+}
+
+// Neighbours in the input agree with values, others do not; and the same of equivalent keys.
+TEST(ValueOrderDenied, InOneBlock)
+{
+  for (std::size_t const n : sizes_of_one_block<std::uint32_t, std::uint32_t>())
+  {
+    SCOPED_TRACE(n);
+    auto const keys = make_keys<std::uint32_t>(n, [=](std::size_t i) {
+      return static_cast<std::uint32_t>(i % 2 * 1'000'000 + mixed(i) % (n / 2 + 2));
+    });
+    check_stable<std::uint32_t>(keys, odd_ones_first{}, gpusort::merge_sort);
+    check_stable<std::uint32_t>(keys, without_lowest_bit{}, gpusort::merge_sort);
+    check_stable<std::uint32_t>(
+      make_keys<std::uint32_t>(n, any_key<std::uint32_t>), odd_ones_first{}, gpusort::merge_sort);
+    check_stable<std::uint32_t>(keys, greatest_first{}, gpusort::merge_sort);
+  }
+}
+
+template <class Pair>
+class ValueOrderOfFloats : public ::testing::Test
+{};
+using float_pairs = ::testing::Types<pair_of<float, std::uint32_t>, pair_of<double, std::uint64_t>>;
+TYPED_TEST_SUITE(ValueOrderOfFloats, float_pairs);
+
+// They are equivalent, but not the same: they stay as they were.
+TYPED_TEST(ValueOrderOfFloats, ZerosOfBothSigns)
+{
+  using key   = typename TypeParam::key;
+  using value = typename TypeParam::value;
+  for (std::size_t const n : sizes<key, value>())
+  {
+    auto const with_zeros = [](std::size_t one_in) {
+      return [=](std::size_t i) {
+        return mixed(i) % one_in == 0 ? (mixed(~i) % 2 == 0 ? key{0} : -key{0}) : any_key<key>(i);
+      };
+    };
+    check<value>(make_keys<key>(n, with_zeros(1000)), upwards{});
+    check<value>(make_keys<key>(n, with_zeros(3)), downwards{});
+    check_stable<value>(make_keys<key>(n % 1000 + 20, with_zeros(9)), upwards{}, gpusort::merge_sort);
+    check_stable<value>(make_keys<key>(n % 1000 + 1500, with_zeros(2)), downwards{}, gpusort::merge_sort);
+  }
+}
+
+// A comparator by < makes no order of them, but all has to be there in the end.
+TYPED_TEST(ValueOrderOfFloats, NaNsStay)
+{
+  using key  = typename TypeParam::key;
+  using bits = std::conditional_t<sizeof(key) == 4, std::uint32_t, std::uint64_t>;
+  for (std::size_t const n : sizes<key, typename TypeParam::value>())
+  {
+    SCOPED_TRACE(n);
+    for (std::size_t const one_in : {n / 2, std::size_t{100}, std::size_t{2}})
+    {
+      auto const keys = make_keys<key>(n, [=](std::size_t i) {
+        return i % one_in == 1 ? std::numeric_limits<key>::quiet_NaN() : any_key<key>(i);
+      });
+      guarded_array<key> room(n);
+      key* const first = room.load(keys.data(), n, 1);
+      gpusort::sort(split(thrust::device), first, first + n, upwards{});
+      std::vector<key> out(n);
+      gpusort::testing::require(cudaMemcpy(out.data(), first, n * sizeof(key), cudaMemcpyDeviceToHost), "keys");
+      EXPECT_TRUE(room.holds(out.data())) << "guards";
+      std::vector<bits> before(n), after(n);
+      std::memcpy(before.data(), keys.data(), n * sizeof(key));
+      std::memcpy(after.data(), out.data(), n * sizeof(key));
+      std::sort(before.begin(), before.end());
+      std::sort(after.begin(), after.end());
+      EXPECT_TRUE(before == after) << "one key in " << one_in << " is NaN";
+    }
+  }
+}
+
+/// Keys of which the sample that splitters are chosen by has even ones, far apart, and which are otherwise as `make` says.
+template <class Key, class Value, class Make>
+std::vector<Key> misleading(std::size_t n, Make make)
+{
+  namespace hybrid = gpusort::hybrid;
+  using plan       = hybrid::device::plan<Key, Value, upwards>;
+  plan const whole(n);
+  constexpr auto shape       = hybrid::sample_shape_for(sizeof(Key));
+  std::uint64_t const wanted = (n >> whole.depth.log2[0]) + 1;
+  int const buckets          = hybrid::buckets_for(n, wanted, whole.depth.log2[0]);
+  auto const samples =
+    static_cast<std::size_t>(hybrid::samples_for(n, buckets, wanted, plan::most, shape.threads * shape.items));
+  auto keys = make_keys<Key>(n, make);
+  for (std::size_t i = 0; i < samples; ++i)
+  {
+    keys[hybrid::sampled_place(i, n / samples)] = static_cast<Key>((mixed(i) % samples) * 1000 + 1000);
+  }
+  return keys;
+}
+
+template <class Key, class Value, class Compare>
+void check_misleading(Compare comp)
+{
+  for (std::size_t const n : sizes<Key, Value>())
+  {
+    auto const range = static_cast<Key>(n);
+    // All disagree with values; a few; one bucket.
+    check<Value>(misleading<Key, Value>(n, [=](std::size_t i) { return static_cast<Key>(mixed(i)) % range; }), comp);
+    check<Value>(
+      misleading<Key, Value>(
+        n, [=](std::size_t i) { return static_cast<Key>(i % 97 == 0 ? mixed(i) : mixed(i) & ~1ull) % (range * 1000); }),
+      comp);
+    check<Value>(
+      misleading<Key, Value>(n,
+                             [=](std::size_t i) {
+                               return static_cast<Key>(i % 211 == 0 ? 500'000 + mixed(i) % 64 : mixed(i) & ~1ull)
+                                    % (range * 1000);
+                             }),
+      comp);
+  }
+  // One bucket is too much for blocks that merge, but not for those that sort by value.
+  constexpr std::size_t crowd =
+    (gpusort::hybrid::most_of_v<Key, Value> + gpusort::hybrid::most_by_value<Key, Value>) / 2;
+  check<Value>(
+    misleading<Key, Value>(
+      3 * crowd,
+      [](std::size_t i) { return static_cast<Key>(i % 3 == 0 ? 50'100 + mixed(i) % 800 : mixed(i) % 100 * 1000); }),
+    comp);
+}
+
+TEST(ValueOrderDenied, OddOnesFirst)
+{
+  check_misleading<std::uint32_t, std::uint32_t>(odd_ones_first{});
+  check_misleading<std::uint64_t, std::uint64_t>(odd_ones_first{});
+}
+
+// Stable: what is equivalent stays as it was, though values differ.
+TEST(ValueOrderDenied, EquivalentThoughNotEqual)
+{
+  check_misleading<std::uint32_t, std::uint32_t>(without_lowest_bit{});
+  check_misleading<std::uint64_t, std::uint32_t>(without_lowest_bit{});
+}
+
+// A single key is out of order, in whichever work it is.
+TEST(ValueOrderDenied, OneKeyOfAll)
+{
+  for (std::size_t const n : sizes<std::uint32_t, std::uint32_t>())
+  {
+    for (std::size_t const at : {std::size_t{3}, n / 2 + 1, n - 2})
+    {
+      check<std::uint32_t>(
+        misleading<std::uint32_t, std::uint32_t>(
+          n, [=](std::size_t i) { return i == at ? ~0u : static_cast<std::uint32_t>(mixed(i) >> 33); }),
+        greatest_first{});
+    }
+  }
+}
+
+/// How often a comparator is asked for each of n keys.
+template <class Order>
+double asked_for_each(std::vector<std::uint32_t> const& keys)
+{
+  thrust::device_vector<unsigned long long> asked(1);
+  thrust::device_vector<std::uint32_t> on_device(keys.begin(), keys.end());
+  gpusort::sort(
+    split(thrust::device), on_device.begin(), on_device.end(), counting<Order>{thrust::raw_pointer_cast(asked.data())});
+  return static_cast<double>(asked[0]) / static_cast<double>(keys.size());
+}
+
+// Splitting takes as many comparisons as a bucket's number has bits; then one a key says that values are in order, where
+// merging takes one a key for each round and more.
+TEST(ValueOrderAccepted, AsksOncePerKeyInABucket)
+{
+  std::size_t const n = 200'000;
+  auto const keys     = make_keys<std::uint32_t>(n, any_key<std::uint32_t>);
+  double const up = asked_for_each<upwards>(keys), down = asked_for_each<downwards>(keys);
+  double const other = asked_for_each<odd_ones_first>(misleading<std::uint32_t, gpusort::block::no_values>(
+    n, [](std::size_t i) { return static_cast<std::uint32_t>(mixed(i)) % 200'000; }));
+  EXPECT_LT(up, 14);
+  EXPECT_LT(down, 14);
+  EXPECT_GT(other, 20);
+}
+
+} // namespace
