@@ -91,7 +91,7 @@ struct sample_sort
       counts = layout.add(counts_of_groups, sizeof(unsigned long long));
       // What blocks have tried in vain that is too large for others is listed once more: all buckets of a work, and the parts of
       // those that are large by themselves.
-      std::size_t const all_works = most_works + (tries_values ? segments + 2 * most_large : 0);
+      std::size_t const all_works = most_works + (most_by_value > most ? segments + 2 * most_large : 0);
       works                       = layout.add(all_works, sizeof(work));
       left                        = layout.add(tries_values ? all_works : 0, sizeof(std::uint32_t));
 
