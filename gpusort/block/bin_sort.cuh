@@ -56,8 +56,11 @@ private:
   static_assert(!has_place || tile <= 1 << 13);
   static_assert(tile < 1 << 16);
 
+  // Of many tokens all that there may be; of fewer, as many as 4608 make, or a thread each.
+  static constexpr int most_crowded = tile > 8192 ? tile / 6 : Threads < 768 ? 768 : Threads;
+
   using place      = std::uint16_t; // in the input
-  using bins       = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place>;
+  using bins       = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place, most_crowded>;
   using digit_rank = bucket_rank<digits, Threads, Items, false>;
 
   static constexpr std::size_t larger(std::size_t a, std::size_t b)

@@ -14,7 +14,8 @@ namespace gpusort::block
 /// Up to 2^MaxLog2 bins. What is sorted are tokens, unsigned integers, of which the highest bits say the bin. `Gaps`: among long
 /// tokens, some room is left free, so that threads that read windows do not meet on a bank. Measured on an H200, 2^28, in ms for the
 /// whole radix sort: u64 7.15 with gaps, 7.29 without; u128, whose tokens have a place, 16.2 and 15.6.
-template <int Threads, int MaxLog2, bool Gaps>
+/// `MostCrowded`: how many bins may have more than windows sort, of which tokens make a sixth of their number at most.
+template <int Threads, int MaxLog2, bool Gaps, int MostCrowded>
 class key_bins
 {
   static constexpr int max_words = (1 << MaxLog2) / 2;
@@ -25,10 +26,9 @@ class key_bins
   static constexpr int window                    = 8;
   static constexpr std::uint32_t most_in_windows = window / 2 + 1;
   // Tokens of a bin that a thread sorts, by insertion, and of one that a warp sorts. More of a bin have to be alike.
-  static constexpr std::uint32_t most_of_thread = 16;
-  static constexpr std::uint32_t most_of_warp   = 64;
-  // How many bins may have more than windows sort: as many as 4608 tokens can crowd, or a thread each.
-  static constexpr std::uint32_t most_crowded_bins = Threads > 768 ? Threads : 768;
+  static constexpr std::uint32_t most_of_thread    = 16;
+  static constexpr std::uint32_t most_of_warp      = 64;
+  static constexpr std::uint32_t most_crowded_bins = MostCrowded;
 
   static constexpr int spare_tokens = 2 * window;
 

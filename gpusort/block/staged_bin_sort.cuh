@@ -28,7 +28,7 @@ class staged_bin_sort
   using long_token                = std::uint64_t;
   static_assert(Most <= 1 << place_bits && Most % 32 == 0);
 
-  using bins = key_bins<Threads, (Most >= 4096 ? 13 : 12), false>;
+  using bins = key_bins<Threads, (Most >= 4096 ? 13 : 12), false, Most / 6>;
 
   static constexpr int at_once = 4; // elements that a thread reads
 
@@ -45,7 +45,7 @@ public:
   };
 
   /// keys_out and values_out are the n keys and values of a source, as in tile.cuh, sorted; it does not read from there.
-  /// `agrees(a, b)` is asked, if it `asks`, about all keys that are neighbours in the end.
+  /// `agrees(a, b)` is asked about all keys that are neighbours in the end.
   /// Returns false, with nothing written, if too many keys are close to each other, or somebody does not agree.
   /// n <= most. Called by all threads of a block; shared memory may be used again after a barrier.
   template <class Source, class Agrees>
@@ -64,6 +64,7 @@ public:
     stage<Bits>(
       n,
       shared,
+      source,
       [&](auto& held, int first_row) { source.template load_keys<warps>(held, n, first_row); },
       [&](Bits key) {
         Bits const rank = order.rank_of(key);
@@ -93,13 +94,17 @@ private:
   }
 
   /// Reads n elements and keeps them in shared memory; `look` is called with each.
-  template <class T, class Load, class Look>
-  __device__ static void stage(int n, shared_storage& shared, Load load, Look look)
+  template <class T, class Source, class Load, class Look>
+  __device__ static void stage(int n, shared_storage& shared, Source& source, Load load, Look look)
   {
 #pragma unroll 1
     for (int first = 0; first < n; first += Threads * at_once)
     {
       T held[at_once];
+      if (first > 0)
+      {
+        source.finish_load();
+      }
       load(held, first / 32 + static_cast<int>(threadIdx.x) / 32);
 #pragma unroll
       for (int i = 0; i < at_once; ++i)
@@ -182,27 +187,25 @@ private:
       return staged_only ? keys[place_in(token)]
                               : order.bits_of_rank(static_cast<Bits>(least + static_cast<Bits>(token >> place_bits)));
     };
-    if (Agrees::asks || left_out != 0)
-    {
-      bool is_sorted = true;
-      for_places(n, [&](int at) {
-        if (at > 0)
-        {
-          Bits const last = key_of(tokens[bins::template index_of<Token>(at - 1)]);
-          Bits const own  = key_of(tokens[bins::template index_of<Token>(at)]);
-          is_sorted       = is_sorted && order.rank_of(last) <= order.rank_of(own) && agrees(last, own);
-        }
-      });
-      if (__syncthreads_and(is_sorted) == 0)
+    bool is_sorted = true;
+    for_places(n, [&](int at) {
+      if (at > 0)
       {
-        return false;
+        Bits const last = key_of(tokens[bins::template index_of<Token>(at - 1)]);
+        Bits const own  = key_of(tokens[bins::template index_of<Token>(at)]);
+        is_sorted       = is_sorted && order.rank_of(last) <= order.rank_of(own) && agrees(last, own);
       }
+    });
+    if (__syncthreads_and(is_sorted) == 0)
+    {
+      return false;
     }
     for_places(n, [&](int at) { keys_out[at] = key_of(tokens[bins::template index_of<Token>(at)]); });
     __syncthreads();
     stage<Value>(
       n,
       shared,
+      source,
       [&](auto& held, int first_row) { source.template load_values<warps>(held, n, first_row); },
       [](Value const&) {});
     __syncthreads();

@@ -57,12 +57,16 @@ __device__ void load_rows(T const* from, T (&held)[N], int size, int first_row)
 
 /// Where the elements lie that a block-wide sort or partition reads: `load_keys<Step>(held, size, first_row)` reads, for every
 /// i, the key with the number (first_row + i x Step) x 32 + lane into held[i], if there are more than that in `size`; load_values
-/// does the same with values. This one has them side by side.
+/// does the same with values. `finish_load()` has to be called by all threads between two loads that no barrier is between. This one
+/// has them side by side.
 template <class Key, class Value>
 struct contiguous_source
 {
   Key const* keys;
   Value const* values; // or null, where keys move alone
+
+  __device__ void finish_load() const
+  {}
 
   template <int Step = 1, int N>
   __device__ void load_keys(Key (&held)[N], int size, int first_row) const

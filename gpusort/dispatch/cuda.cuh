@@ -7,6 +7,7 @@
 #include <gpusort/dispatch/gather.cuh>
 #include <gpusort/dispatch/system.h>
 #include <gpusort/radix/fields.h>
+#include <gpusort/radix/value_order.cuh>
 #include <gpusort/runtime/layout.h>
 #include <gpusort/runtime/scratch.cuh>
 

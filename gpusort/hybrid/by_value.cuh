@@ -93,27 +93,39 @@ struct value_sort_storage
   radix::bits_t<Key> first_key;
 };
 
-/// Leaves over the buckets of a work, and lists what brings them home. Called by one thread; `count` works have been listed before.
+/// Lists the buckets of a work once more, as many together as a block merges; those that are too large for that by themselves are left
+/// over, and what brings them home is listed. Called by one thread; `count` works have been listed before.
 template <class Key, class Value>
-__device__ void leave_over_by_parts(
-  work const& whole,
-  std::uint32_t count,
-  work* works,
-  std::uint32_t* left,
-  leftover* leftovers,
-  split_level<Key> const& level)
+__device__ void list_again(work const& whole,
+                           std::uint32_t count,
+                           work* works,
+                           std::uint32_t* left,
+                           leftover* leftovers,
+                           split_level<Key> const& level)
 {
   bucket const* const buckets = level.buckets + (static_cast<std::size_t>(whole.segment) << level.log2);
-  bucket const last           = buckets[whole.last - 1];
-  std::uint64_t const begin   = buckets[whole.first].begin;
-  leave_over<Key, Value>({begin, last.begin + last.size() - begin}, 0, leftovers, *level.all);
-  for (unsigned b = whole.first; b < whole.last; ++b)
+  auto const list             = [&](std::uint64_t skip, bool is_moved, unsigned first, unsigned last) {
+    std::uint32_t const at = count + atomicAdd(&level.all->more_works, 1u);
+    works[at]              = {
+      skip, is_moved ? 1u : 0u, whole.segment, static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last)};
+    left[atomicAdd(&level.all->left, 1u)] = at;
+  };
+  for (unsigned first = whole.first, last = 0; first < whole.last; first = last)
   {
-    for (std::uint64_t skip = 0; skip < buckets[b].size(); skip += level.most)
+    std::uint64_t size = buckets[first].size();
+    for (last = first + 1; last < whole.last && size + buckets[last].size() <= level.most; ++last)
     {
-      std::uint32_t const at = count + atomicAdd(&level.all->more_works, 1u);
-      works[at] = {skip, 1, whole.segment, static_cast<std::uint16_t>(b), static_cast<std::uint16_t>(b + 1)};
-      left[atomicAdd(&level.all->left, 1u)] = at;
+      size += buckets[last].size();
+    }
+    if (size <= level.most)
+    {
+      list(0, buckets[first].is_done() && last == first + 1, first, last);
+      continue;
+    }
+    leave_over<Key, Value>({buckets[first].begin, size}, 0, leftovers, *level.all);
+    for (std::uint64_t skip = 0; skip < size; skip += level.most)
+    {
+      list(skip, true, first, last);
     }
   }
 }
@@ -121,7 +133,7 @@ __device__ void leave_over_by_parts(
 /// Sorts neighbouring buckets as listed, from the second pair of arrays into the caller's, by value, if a sample says that the
 /// comparator does so too. What it has not sorted it lists again, by number: where the comparator does not agree about two
 /// neighbours, after which nobody tries any more; where keys are too close to each other for bins; what is only to be moved. What is too
-/// much for blocks that merge is listed to be brought home, and left over.
+/// much for blocks that merge is listed by its buckets.
 /// Grid: any. Block: value_sort_shape_of's threads. Shared: value_sort_storage.
 template <class Key, class Value, class Compare>
 __global__ void __launch_bounds__(
@@ -130,10 +142,12 @@ __global__ void __launch_bounds__(
   sort_by_value(
     buffers<Key, Value> at, work* works, std::uint32_t* left, leftover* leftovers, split_level<Key> level, Compare comp)
 {
-  using sorter               = typename value_sort<Key, Value>::sorter;
-  using bits                 = radix::bits_t<Key>;
-  constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
+  using sorter                = typename value_sort<Key, Value>::sorter;
+  using bits                  = radix::bits_t<Key>;
+  constexpr bool with_values  = !std::is_same_v<Value, block::no_values>;
+  constexpr block_shape shape = value_sort_shape_of<Key, Value>();
   static_assert(most_of_v<Key, Value> <= most_by_value<Key, Value>);
+  static_assert(most_by_value<Key, Value> <= shape.threads * shape.items);
   constexpr bool may_be_wide = most_of_v<Key, Value> < most_by_value<Key, Value>;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<value_sort_storage<Key, Value>*>(shared_words);
@@ -178,7 +192,7 @@ __global__ void __launch_bounds__(
     {
       if (may_be_wide && own.is_moved == 0 && size > level.most)
       {
-        works[w].skip = 1; // to be listed by parts
+        works[w].skip = 1; // to be listed again, below
       }
       else
       {
@@ -195,7 +209,7 @@ __global__ void __launch_bounds__(
       work const own = works[w];
       if (own.is_moved == 0 && own.skip != 0)
       {
-        leave_over_by_parts<Key, Value>(own, count, works, left, leftovers, level);
+        list_again<Key, Value>(own, count, works, left, leftovers, level);
       }
     }
   }

@@ -89,8 +89,8 @@ struct sample_sort
       std::size_t const most_works =
         std::min(segments + most_large, std::max(together, 3 * most_large) + levels[depth.levels - 1].segments);
       counts = layout.add(counts_of_groups, sizeof(unsigned long long));
-      // What blocks have tried in vain that is too large for others is listed once more: all buckets of a work, and the parts of
-      // those that are large by themselves.
+      // What blocks have tried in vain that is too large for others is listed once more: the buckets of a work, and the parts of those
+      // that are large by themselves.
       std::size_t const all_works = most_works + (most_by_value > most ? segments + 2 * most_large : 0);
       works                       = layout.add(all_works, sizeof(work));
       left                        = layout.add(tries_values ? all_works : 0, sizeof(std::uint32_t));

@@ -51,7 +51,8 @@ struct bucket
 /// elements of a single one to their places.
 struct work
 {
-  std::uint64_t skip : 63; // elements of the bucket before those that are moved
+  // Elements of the bucket before those that are moved; or, where sort_by_value has failed, whether this is to be listed again.
+  std::uint64_t skip : 63;
   std::uint64_t is_moved : 1; // and not sorted
   std::uint32_t segment;
   std::uint16_t first, last; // buckets, the last is not one of them
@@ -90,7 +91,7 @@ struct counters
   std::uint32_t value_order; // in which the comparator has sorted a sample
   std::uint32_t disagrees; // the comparator, with that order
   std::uint32_t left; // works that have not been done by value
-  std::uint32_t more_works; // listed in place of those that are too large for blocks that merge
+  std::uint32_t more_works; // listed in place of those of them that are too large for blocks that merge
   std::uint32_t large_buckets; // that somebody looks at before they are left over
   unsigned long long leftovers; // their number, and in the lower bits, of the number of tiles_bits, their tiles
   std::uint32_t merge_passes; // the most that a leftover takes

@@ -101,6 +101,16 @@ public:
     }
   }
 
+  /// Between two loads that no barrier is between: tables that do not have all of the source are made anew. Not part of a load,
+  /// where ptxas 13.0 has no predicates left for it.
+  __device__ void finish_load() const
+  {
+    if (!listed_)
+    {
+      __syncthreads();
+    }
+  }
+
   /// With a step, of every Step-th row.
   template <int Step = 1, int N>
   __device__ void load_keys(Key (&held)[N], int size, int first_row)

@@ -244,6 +244,8 @@ TYPED_TEST(ValueOrder, EqualKeysAndCloseOnes)
     check<value>(
       make_keys<key>(n, [](std::size_t i) { return i % 50 == 0 ? any_key<key>(i) : static_cast<key>(mixed(i) % 900); }),
       upwards{});
+    // Many of each, far apart: too many for a bin, where they have values.
+    check<value>(make_keys<key>(n, [n](std::size_t i) { return any_key<key>(i % (n / 128 + 1)); }), upwards{});
   }
 }
 
@@ -428,6 +430,17 @@ TEST(ValueOrderDenied, OneKeyOfAll)
         greatest_first{});
     }
   }
+}
+
+// A work that is read in parts, of a segment with more tiles than a table lists: all keys that the first sample does not see are one
+// value, but a few just below it.
+TEST(ValueOrderAccepted, ABucketOfManyTiles)
+{
+  using key       = std::uint64_t;
+  auto const keys = misleading<key, key>(3'000'000, [](std::size_t i) {
+    return i % 700 == 1 ? 500'001 + mixed(i) % 800 : key{500'900};
+  });
+  check_stable<key>(keys, upwards{}, split);
 }
 
 /// How often a comparator is asked for each of n keys.
