@@ -109,7 +109,7 @@ public:
     }
   };
 
-  /// keys_out and values_out are the n keys and values of `elements`, as array_elements has them, sorted; they may be the same
+  /// keys_out and values_out are the n keys and values of `elements`, as contiguous_source has them, sorted; they may be the same
   /// arrays. `agrees(a, b)` is asked, if it `asks`, about all keys that are neighbours in the end; it may ask for keys alone of up to 8
   /// bytes.
   /// Returns false, with nothing written, if too many keys are close to each other, or keys alone differ that are equal, or
@@ -187,7 +187,7 @@ public:
     digit_storage& shared,
     Order const& order,
     int n,
-    array_elements<Bits, Value> const& elements,
+    contiguous_source<Bits, Value> const& elements,
     Bits* keys_out,
     Value* values_out)
   {

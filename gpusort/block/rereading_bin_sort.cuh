@@ -45,7 +45,7 @@ public:
   __device__ static bool sort(shared_storage& shared,
                               Order const& order,
                               int n,
-                              array_elements<Bits, no_values> const& elements,
+                              contiguous_source<Bits, no_values> const& elements,
                               Bits* keys_out,
                               no_values*)
   {

@@ -55,31 +55,6 @@ __device__ void load_rows(T const* from, T (&held)[N], int size, int first_row)
   }
 }
 
-/// Where the elements lie that a block-wide sort or partition reads: `load_keys<Step>(held, size, first_row)` reads, for every
-/// i, the key with the number (first_row + i x Step) x 32 + lane into held[i], if there are more than that in `size`; load_values
-/// does the same with values. `finish_load()` has to be called by all threads between two loads that no barrier is between. This one
-/// has them side by side.
-template <class Key, class Value>
-struct contiguous_source
-{
-  Key const* keys;
-  Value const* values; // or null, where keys move alone
-
-  __device__ void finish_load() const
-  {}
-
-  template <int Step = 1, int N>
-  __device__ void load_keys(Key (&held)[N], int size, int first_row) const
-  {
-    load_rows<Step>(keys, held, size, first_row);
-  }
-  template <int Step = 1, int N>
-  __device__ void load_values(Value (&held)[N], int size, int first_row) const
-  {
-    load_rows<Step>(values, held, size, first_row);
-  }
-};
-
 /// to[place] = from(place) for all places of the tile.
 template <int Threads, int Items, class T, class From>
 __device__ void move_tile(int size, From from, T* to)
@@ -132,19 +107,37 @@ __device__ void copy_slowly(int n, T const* from, T* to)
   }
 }
 
-/// Where a bin_sort finds its n elements, side by side. Its functions are called by all threads of a block; a thread's places are
-/// those of read_tile.
-template <class Bits, class Value>
-struct array_elements
+/// Where the elements lie that a block-wide sort or partition reads: `load_keys<Step>(held, size, first_row)` reads, for every
+/// i, the key with the number (first_row + i x Step) x 32 + lane into held[i], if there are more than that in `size`; load_values
+/// does the same with values. `finish_load()` has to be called by all threads between two loads that no barrier is between. All are
+/// called by all threads of a block. This one has them side by side.
+template <class Key, class Value>
+struct contiguous_source
 {
-  Bits const* keys;
+  Key const* keys;
   Value const* values; // or null, where keys move alone
+
+  __device__ void finish_load() const
+  {}
+
+  template <int Step = 1, int N>
+  __device__ void load_keys(Key (&held)[N], int size, int first_row) const
+  {
+    load_rows<Step>(keys, held, size, first_row);
+  }
+  template <int Step = 1, int N>
+  __device__ void load_values(Value (&held)[N], int size, int first_row) const
+  {
+    load_rows<Step>(values, held, size, first_row);
+  }
+
+  // What a bin_sort wants of n elements; a thread's places are those of read_tile.
 
   /// Reads keys; places past the end get the first one.
   template <int Threads, int N>
-  __device__ void read_keys(Bits (&held)[N], int n) const
+  __device__ void read_keys(Key (&held)[N], int n) const
   {
-    Bits const any = keys[0];
+    Key const any = keys[0];
 #pragma unroll
     for (int i = 0; i < N; ++i)
     {
@@ -154,7 +147,7 @@ struct array_elements
   }
   /// Copies keys to shared memory.
   template <int Threads, int Items>
-  __device__ void stage_keys(int n, Bits* to) const
+  __device__ void stage_keys(int n, Key* to) const
   {
     move_tile<Threads, Items>(n, [&](int at) { return keys[at]; }, to);
   }
@@ -165,7 +158,7 @@ struct array_elements
   }
   /// Moves all as they are.
   template <int Threads, int Items>
-  __device__ void move(int n, Bits* keys_out, Value* values_out) const
+  __device__ void move(int n, Key* keys_out, Value* values_out) const
   {
     if (keys != keys_out)
     {

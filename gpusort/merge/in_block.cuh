@@ -45,7 +45,7 @@ struct value_block
     auto* const key_bits = reinterpret_cast<bits*>(keys);
     if constexpr (std::is_empty_v<Value>)
     {
-      block::array_elements<bits, block::no_values> const elements{key_bits, nullptr};
+      block::contiguous_source<bits, block::no_values> const elements{key_bits, nullptr};
       return sorter::sort(shared, agrees.order, n, elements, key_bits, static_cast<block::no_values*>(nullptr), agrees);
     }
     else

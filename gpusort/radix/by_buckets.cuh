@@ -561,8 +561,8 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
     {
       continue;
     }
-    block::array_elements<Bits, Value> const elements{(from == 0 ? at.keys[0] : at.keys[1]) + begin,
-                                                      (from == 0 ? at.values[0] : at.values[1]) + begin};
+    block::contiguous_source<Bits, Value> const elements{
+      (from == 0 ? at.keys[0] : at.keys[1]) + begin, (from == 0 ? at.values[0] : at.values[1]) + begin};
     Bits* const keys_out    = at.keys[0] + begin;
     Value* const values_out = at.values[0] + begin;
     int const elements_here = static_cast<int>(size);
@@ -648,7 +648,7 @@ __global__ void __launch_bounds__(
     }
     Bits* const keys_in = (from == 0 ? at.keys[0] : at.keys[1]) + begin;
     Bits* const home    = at.keys[0] + begin;
-    block::array_elements<Bits, block::no_values> const elements{keys_in, nullptr};
+    block::contiguous_source<Bits, block::no_values> const elements{keys_in, nullptr};
     __syncthreads();
     if (!sorter::by_bins::sort(shared.bins, order, size, elements, home, nullptr))
     {
