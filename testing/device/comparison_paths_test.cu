@@ -141,33 +141,20 @@ template <class Value, class Key, class Compare>
 void check(std::vector<Key> const& keys, Compare comp)
 {
   std::size_t const n = keys.size();
-  std::vector<std::uint32_t> order(n);
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return comp(keys[a], keys[b]);
-  });
-  std::vector<Key> sorted(n);
-  std::vector<Value> positions(n), sorted_positions(n);
-  for (std::size_t i = 0; i < n; ++i)
-  {
-    sorted[i]           = keys[order[i]];
-    positions[i]        = static_cast<Value>(i);
-    sorted_positions[i] = static_cast<Value>(order[i]);
-  }
-
+  gpusort::testing::stable_result<Key, Value> const expected(keys, comp);
   guarded_array<Key> room(n);
   guarded_array<Value> values(n);
   auto const alone = [&](auto algorithm) {
     Key* const first = room.load(keys.data(), n, 1);
     gpusort::stable_sort(algorithm, first, first + n, comp);
-    EXPECT_TRUE(room.holds(sorted.data())) << "keys alone";
+    EXPECT_TRUE(room.holds(expected.keys.data())) << "keys alone";
   };
   auto const with_values = [&](auto algorithm) {
     Key* const first     = room.load(keys.data(), n, 3);
-    Value* const carried = values.load(positions.data(), n, 1);
+    Value* const carried = values.load(expected.positions.data(), n, 1);
     gpusort::stable_sort_by_key(algorithm, first, first + n, carried, comp);
-    EXPECT_TRUE(room.holds(sorted.data())) << "keys with values";
-    EXPECT_TRUE(values.holds(sorted_positions.data())) << "values";
+    EXPECT_TRUE(room.holds(expected.keys.data())) << "keys with values";
+    EXPECT_TRUE(values.holds(expected.sorted_positions.data())) << "values";
   };
   {
     SCOPED_TRACE("hybrid_sort");
@@ -181,7 +168,7 @@ void check(std::vector<Key> const& keys, Compare comp)
   }
 
   Key* first            = room.load(keys.data(), n, 1);
-  Value* const by_quick = values.load(positions.data(), n, 3);
+  Value* const by_quick = values.load(expected.positions.data(), n, 3);
   with_quick_split<Key, Value>(n, [&](auto algorithm) {
     gpusort::sort_by_key(algorithm, first, first + n, by_quick, comp);
   });
@@ -194,6 +181,7 @@ void check(std::vector<Key> const& keys, Compare comp)
   gpusort::testing::require(cudaMemcpy(out.data(), first, n * sizeof(Key), cudaMemcpyDeviceToHost), "keys");
   EXPECT_TRUE(std::is_sorted(out.begin(), out.end(), comp)) << "quicksort";
   std::sort(out.begin(), out.end());
+  std::vector<Key> sorted = expected.keys;
   std::sort(sorted.begin(), sorted.end());
   EXPECT_TRUE(out == sorted) << "quicksort: other keys";
 }
@@ -362,17 +350,12 @@ std::vector<Key> misleading(std::size_t n, std::uint64_t others = 1'000'000)
   {
     keys[i] = static_cast<Key>(0x8000'0000u + mixed(i) % others);
   }
-  constexpr auto shape = hybrid::sample_shape_for(sizeof(Key));
-  using plan           = hybrid::device::plan<Key, gpusort::block::no_values, less_than>;
-  if (n <= plan::most)
+  using none = gpusort::block::no_values;
+  if (n <= most_in_block<Key, none>)
   {
     return keys;
   }
-  plan const whole(n);
-  std::uint64_t const wanted = (n >> whole.depth.log2[0]) + 1;
-  int const buckets          = hybrid::buckets_for(n, wanted, whole.depth.log2[0]);
-  auto const samples =
-    static_cast<std::size_t>(hybrid::samples_for(n, buckets, wanted, plan::most, shape.threads * shape.items));
+  std::size_t const samples   = gpusort::testing::sampled_of<Key, none, less_than>(n);
   std::size_t const stride    = n / samples;
   std::uint64_t const spacing = 0xffff'ffffu / samples;
   for (std::size_t i = 0; i < samples; ++i)

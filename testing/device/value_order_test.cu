@@ -17,7 +17,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -123,29 +122,17 @@ template <class Value, class Key, class Compare, class Tag>
 void check_stable(std::vector<Key> const& keys, Compare comp, Tag tag)
 {
   std::size_t const n = keys.size();
-  std::vector<std::uint32_t> order(n);
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return comp(keys[a], keys[b]);
-  });
-  std::vector<Key> sorted(n);
-  std::vector<Value> positions(n), sorted_positions(n);
-  for (std::size_t i = 0; i < n; ++i)
-  {
-    sorted[i]           = keys[order[i]];
-    positions[i]        = static_cast<Value>(i);
-    sorted_positions[i] = static_cast<Value>(order[i]);
-  }
+  gpusort::testing::stable_result<Key, Value> const expected(keys, comp);
   guarded_array<Key> room(n);
   guarded_array<Value> values(n);
   Key* first     = room.load(keys.data(), n, 1);
-  Value* carried = values.load(positions.data(), n, 3);
+  Value* carried = values.load(expected.positions.data(), n, 3);
   gpusort::stable_sort_by_key(tag(thrust::device), first, first + n, carried, comp);
-  EXPECT_TRUE(room.holds(sorted.data())) << "keys with values";
-  EXPECT_TRUE(values.holds(sorted_positions.data())) << "values";
+  EXPECT_TRUE(room.holds(expected.keys.data())) << "keys with values";
+  EXPECT_TRUE(values.holds(expected.sorted_positions.data())) << "values";
   first = room.load(keys.data(), n, 3);
   gpusort::stable_sort(tag(thrust::device), first, first + n, comp);
-  EXPECT_TRUE(room.holds(sorted.data())) << "keys alone";
+  EXPECT_TRUE(room.holds(expected.keys.data())) << "keys alone";
 }
 
 /// The same by splitting, and quicksort, which does not keep equivalent keys in order.
@@ -358,18 +345,11 @@ TYPED_TEST(ValueOrderOfFloats, NaNsStay)
 template <class Key, class Value, class Make>
 std::vector<Key> misleading(std::size_t n, Make make)
 {
-  namespace hybrid = gpusort::hybrid;
-  using plan       = hybrid::device::plan<Key, Value, upwards>;
-  plan const whole(n);
-  constexpr auto shape       = hybrid::sample_shape_for(sizeof(Key));
-  std::uint64_t const wanted = (n >> whole.depth.log2[0]) + 1;
-  int const buckets          = hybrid::buckets_for(n, wanted, whole.depth.log2[0]);
-  auto const samples =
-    static_cast<std::size_t>(hybrid::samples_for(n, buckets, wanted, plan::most, shape.threads * shape.items));
-  auto keys = make_keys<Key>(n, make);
+  std::size_t const samples = gpusort::testing::sampled_of<Key, Value, upwards>(n);
+  auto keys                 = make_keys<Key>(n, make);
   for (std::size_t i = 0; i < samples; ++i)
   {
-    keys[hybrid::sampled_place(i, n / samples)] = static_cast<Key>((mixed(i) % samples) * 1000 + 1000);
+    keys[gpusort::hybrid::sampled_place(i, n / samples)] = static_cast<Key>((mixed(i) % samples) * 1000 + 1000);
   }
   return keys;
 }

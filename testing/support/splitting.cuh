@@ -1,10 +1,17 @@
-// Hybrid sort and quicksort that split what they would rather merge, so that tests meet their kernels with few elements.
+// Hybrid sort and quicksort that split what they would rather merge, so that tests meet their kernels with few elements; and what
+// stable sorts by comparisons have to give.
 #pragma once
 
 #include <gpusort/algorithm.h>
 #include <gpusort/hybrid/device.cuh>
 #include <gpusort/quicksort/device.cuh>
 #include <gpusort/sort.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
 
 namespace gpusort::testing
 {
@@ -38,6 +45,47 @@ inline constexpr quick_split_t quick_split{};
 /// The most elements that one block sorts.
 template <class Key, class Value>
 inline constexpr std::size_t most_in_block = hybrid::most_of_v<Key, Value>;
+
+/// How many keys of n a first level chooses its splitters by, those at hybrid::sampled_place(i, n / that).
+template <class Key, class Value, class Compare>
+std::size_t sampled_of(std::size_t n)
+{
+  using plan = hybrid::device::plan<Key, Value, Compare>;
+  plan const whole(n);
+  constexpr auto shape       = hybrid::sample_shape_for(sizeof(Key));
+  int const log2             = whole.depth.log2[0];
+  std::uint64_t const wanted = (n >> log2) + 1;
+  int const buckets          = hybrid::buckets_for(n, wanted, log2);
+  return static_cast<std::size_t>(hybrid::samples_for(n, buckets, wanted, plan::most, shape.threads * shape.items));
+}
+
+/// What the C++ library's stable sort makes of keys, and of values that are their positions.
+template <class Key, class Value>
+struct stable_result
+{
+  std::vector<Key> keys;
+  std::vector<Value> positions, sorted_positions;
+
+  template <class Compare>
+  stable_result(std::vector<Key> const& input, Compare comp)
+      : keys(input.size())
+      , positions(input.size())
+      , sorted_positions(input.size())
+  {
+    std::size_t const n = input.size();
+    std::vector<std::uint32_t> order(n);
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return comp(input[a], input[b]);
+    });
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      keys[i]             = input[order[i]];
+      positions[i]        = static_cast<Value>(i);
+      sorted_positions[i] = static_cast<Value>(order[i]);
+    }
+  }
+};
 
 } // namespace gpusort::testing
 
