@@ -29,6 +29,17 @@ struct ask_nobody
   {
     return true;
   }
+
+  /// Told each sorted key and its number of n, before all agree.
+  template <class Bits>
+  __device__ void note(int, int, Bits) const
+  {}
+
+  /// Whether all of a block's threads agree, and with them whoever else is to be asked before anything is written. Called by all threads.
+  __device__ bool all_agree(bool own) const
+  {
+    return __syncthreads_and(own) != 0;
+  }
 };
 
 /// `Order` maps keys to the unsigned integers that sort like them: `Bits rank_of(Bits) const`; and back,
@@ -110,8 +121,8 @@ public:
   };
 
   /// keys_out and values_out are the n keys and values of `elements`, as contiguous_source has them, sorted; they may be the same
-  /// arrays. `agrees(a, b)` is asked, if it `asks`, about all keys that are neighbours in the end; it may ask for keys alone of up to 8
-  /// bytes.
+  /// arrays. `agrees(a, b)` is asked, if it `asks`, about all keys that are neighbours in the end, and `all_agree` what follows from
+  /// that; it may ask for keys alone of up to 8 bytes.
   /// Returns false, with nothing written, if too many keys are close to each other, or keys alone differ that are equal, or
   /// somebody does not agree: sort_by_digits sorts all.
   /// n <= tile. Called by all threads of a block; shared memory may be used again after a barrier.
@@ -149,6 +160,15 @@ public:
     int const width = bit_width(static_cast<Bits>(greatest - least));
     if (width == 0 && !loses)
     {
+      if constexpr (Agrees::asks)
+      {
+        agrees.note(place_of(0), n, order.bits_of_rank(least));
+        agrees.note(n - 1 - place_of(0), n, order.bits_of_rank(least));
+        if (!agrees.all_agree(true))
+        {
+          return false;
+        }
+      }
       elements.template move<Threads, Items>(n, keys_out, values_out);
       return true;
     }
@@ -314,13 +334,14 @@ private:
       keys[i]         = key_of(own);
       if constexpr (Agrees::asks)
       {
+        agrees.note(at, n, keys[i]);
         if (at > 0 && at < n)
         {
           agreed = agrees(key_of(tokens[bins::template index_of<Token>(at - 1)]), keys[i]) && agreed;
         }
       }
     }
-    return !Agrees::asks || __syncthreads_and(agreed) != 0;
+    return !Agrees::asks || agrees.all_agree(agreed);
   }
 
   template <class Token>

@@ -45,7 +45,7 @@ public:
   };
 
   /// keys_out and values_out are the n keys and values of a source, as in tile.cuh, sorted; it does not read from there.
-  /// `agrees(a, b)` is asked about all keys that are neighbours in the end.
+  /// `agrees(a, b)` is asked about all keys that are neighbours in the end, and `all_agree` what follows from that.
   /// Returns false, with nothing written, if too many keys are close to each other, or somebody does not agree.
   /// n <= most. Called by all threads of a block; shared memory may be used again after a barrier.
   template <class Source, class Agrees>
@@ -189,14 +189,15 @@ private:
     };
     bool is_sorted = true;
     for_places(n, [&](int at) {
+      Bits const own = key_of(tokens[bins::template index_of<Token>(at)]);
+      agrees.note(at, n, own);
       if (at > 0)
       {
         Bits const last = key_of(tokens[bins::template index_of<Token>(at - 1)]);
-        Bits const own  = key_of(tokens[bins::template index_of<Token>(at)]);
         is_sorted       = is_sorted && order.rank_of(last) <= order.rank_of(own) && agrees(last, own);
       }
     });
-    if (__syncthreads_and(is_sorted) == 0)
+    if (!agrees.all_agree(is_sorted))
     {
       return false;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gpusort/block/bin_sort.cuh>
+#include <gpusort/block/runs.cuh>
 #include <gpusort/block/staged_bin_sort.cuh>
 #include <gpusort/hybrid/kernels.cuh>
 #include <gpusort/hybrid/tuning.h>
@@ -42,48 +43,7 @@ struct value_sort<Key, block::no_values>
 
 template <class Key, class Value>
 using value_source =
-  run_source<radix::bits_t<Key>, Value, value_sort_shape_of<Key, Value>().threads, most_by_value<Key, Value>>;
-
-/// What block::bin_sort wants of its keys, which lie in runs.
-template <class Bits, class Source>
-struct keys_in_runs
-{
-  Source& source;
-  Bits& first; // in shared memory
-
-  template <int Threads, int N>
-  __device__ void read_keys(Bits (&held)[N], int n)
-  {
-    auto const thread = static_cast<int>(threadIdx.x);
-    held[0]           = 0;
-    source.template load_keys<Threads / 32>(held, n, thread / 32);
-    if (thread == 0)
-    {
-      first = held[0];
-    }
-    if (n < Threads)
-    {
-      __syncthreads();
-      held[0] = thread < n ? held[0] : first;
-    }
-#pragma unroll
-    for (int i = 1; i < N; ++i)
-    {
-      held[i] = i * Threads + thread < n ? held[i] : held[0];
-    }
-  }
-
-  /// They are all alike.
-  template <int Threads, int Items>
-  __device__ void move(int n, Bits* keys_out, block::no_values*) const
-  {
-#pragma unroll 1
-    for (int at = static_cast<int>(threadIdx.x); at < n; at += Threads)
-    {
-      keys_out[at] = first;
-    }
-  }
-};
+  block::run_source<radix::bits_t<Key>, Value, value_sort_shape_of<Key, Value>().threads, most_by_value<Key, Value>>;
 
 template <class Key, class Value>
 struct value_sort_storage
@@ -163,13 +123,13 @@ __global__ void __launch_bounds__(
   std::uint32_t const count = all.works;
   for (std::uint32_t w = blockIdx.x; w < count; w += gridDim.x)
   {
-    work const own              = works[w];
-    segment_tiles const tiles   = level.tiles_of(own.segment);
-    bucket const* const buckets = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);
-    bucket const last           = buckets[own.last - 1];
-    std::uint64_t const begin   = buckets[own.first].begin;
-    std::uint64_t const size    = last.begin + last.size() - begin;
-    bool const gives_up         = *const_cast<std::uint32_t volatile*>(&all.disagrees) != 0;
+    work const own                   = works[w];
+    block::segment_tiles const tiles = level.tiles_of(own.segment);
+    bucket const* const buckets      = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);
+    bucket const last                = buckets[own.last - 1];
+    std::uint64_t const begin        = buckets[own.first].begin;
+    std::uint64_t const size         = last.begin + last.size() - begin;
+    bool const gives_up              = *const_cast<std::uint32_t volatile*>(&all.disagrees) != 0;
     // Shared memory is done with; and what one thread has seen, all have.
     bool is_sorted = __syncthreads_or(gives_up || own.is_moved != 0) == 0;
     if (is_sorted)
@@ -184,7 +144,7 @@ __global__ void __launch_bounds__(
       }
       else
       {
-        keys_in_runs<bits, value_source<Key, Value>> keys{source, shared.first_key};
+        block::keys_in_runs<bits, value_source<Key, Value>> keys{source, shared.first_key};
         is_sorted = sorter::sort(shared.sorter, agrees.order, static_cast<int>(size), keys, keys_out, nullptr, agrees);
       }
     }

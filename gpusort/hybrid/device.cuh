@@ -111,24 +111,27 @@ struct sample_sort
   };
 
   /// Whether n elements are merged and not split.
-  template <class Key, class Value>
+  template <class Key, class Value, class Compare>
   static bool is_merged(std::size_t n)
   {
-    return Form::merges_small_inputs && !is_worth_splitting(n, sizeof(Key) + value_bytes_v<carried_t<Value>>)
-        && merge::many_ways::can_sort<Key, Value>(n);
+    return Form::merges_small_inputs
+        && (!is_worth_splitting(n, sizeof(Key) + value_bytes_v<carried_t<Value>>)
+            || merge::one_wave::may_sort<Key, Value, Compare>(n))
+        && merge::many_ways::can_sort<Key, Value, Compare>(n);
   }
 
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return is_merged<Key, Value>(n) ? merge::many_ways::scratch_bytes<Key, Value, Compare>(n)
-                                    : plan<Key, carried_t<Value>, Compare>(n).layout.bytes();
+    return is_merged<Key, Value, Compare>(n)
+           ? merge::many_ways::scratch_bytes<Key, Value, Compare>(n)
+           : plan<Key, carried_t<Value>, Compare>(n).layout.bytes();
   }
 
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
-    if (is_merged<Key, Value>(n))
+    if (is_merged<Key, Value, Compare>(n))
     {
       merge::many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
       return;

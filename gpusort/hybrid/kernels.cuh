@@ -6,9 +6,9 @@
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/partition.cuh>
 #include <gpusort/block/prefix_sum.cuh>
+#include <gpusort/block/runs.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
-#include <gpusort/hybrid/runs.cuh>
 #include <gpusort/hybrid/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/kernels.cuh>
@@ -165,7 +165,7 @@ struct split_level
     return low;
   }
 
-  __device__ segment_tiles tiles_of(std::uint32_t s) const
+  __device__ block::segment_tiles tiles_of(std::uint32_t s) const
   {
     bucket const own = segment(s);
     return {starts + (static_cast<std::size_t>(first_tile(s, own.begin)) << log2),
@@ -234,8 +234,8 @@ struct choice_storage
 /// Takes `count` elements of a bucket, one of each `size` / `count`, after its segment's tiles have been ordered. Called by all
 /// threads of a block; a barrier has to follow.
 template <class Key>
-__device__ void
-sample_runs(segment_tiles const& tiles, unsigned number, std::uint64_t size, int count, Key const* keys, Key* samples)
+__device__ void sample_runs(
+  block::segment_tiles const& tiles, unsigned number, std::uint64_t size, int count, Key const* keys, Key* samples)
 {
   static_assert(tiles_of_group == 2 * 32);
   std::uint64_t const stride = size / static_cast<std::uint64_t>(count);
@@ -366,10 +366,10 @@ using bucket_partition =
 
 template <class Key, class Value>
 using tile_source =
-  run_source<Key,
-             Value,
-             tile_shape_of<Key, Value>().threads,
-             tile_shape_of<Key, Value>().threads * tile_shape_of<Key, Value>().items>;
+  block::run_source<Key,
+                    Value,
+                    tile_shape_of<Key, Value>().threads,
+                    tile_shape_of<Key, Value>().threads * tile_shape_of<Key, Value>().items>;
 
 template <class Key, class Value, class Compare>
 struct order_storage
@@ -435,10 +435,11 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
   splitter_search<Key, Compare> const search{shared.tree, splits ? level.log2 : 0, has_repeats, comp};
   std::uint64_t const begin = own.begin + skip;
   // The input of a first level lies side by side, that of another in runs.
-  bool const is_first       = level.number == 0;
-  unsigned const number     = is_first ? 0 : segment & ((1u << previous.log2) - 1);
-  segment_tiles const tiles = is_first ? segment_tiles{nullptr, nullptr, begin, own.size(), 1, 1, level.tile}
-                                       : previous.tiles_of(segment >> previous.log2);
+  bool const is_first   = level.number == 0;
+  unsigned const number = is_first ? 0 : segment & ((1u << previous.log2) - 1);
+  block::segment_tiles const tiles =
+    is_first ? block::segment_tiles{nullptr, nullptr, begin, own.size(), 1, 1, level.tile}
+             : previous.tiles_of(segment >> previous.log2);
   tile_source<Key, Value> source(shared.source, tiles, number, number + 1, is_first ? 0 : skip, keys_in, values_in);
   block::bucket_place const place = partition::template order_tile<KeepsOrder>(
     shared.tile, search, source, size, keys_out + begin, with_values ? values_out + begin : nullptr);
@@ -479,7 +480,7 @@ using bucket_sort =
   block::merge_sort<Key, Value, Compare, sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().items>;
 
 template <class Key, class Value>
-using bucket_source = run_source<Key, Value, sort_shape_of<Key, Value>().threads, most_of_v<Key, Value>>;
+using bucket_source = block::run_source<Key, Value, sort_shape_of<Key, Value>().threads, most_of_v<Key, Value>>;
 
 template <class Key, class Value, class Compare>
 struct sort_storage
@@ -566,13 +567,13 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
   {
     return;
   }
-  std::uint32_t const segment = blockIdx.x;
-  unsigned const own          = threadIdx.x; // bucket
-  unsigned const count        = 1u << level.log2;
-  bucket const whole          = level.segment(segment);
-  segment_tiles const tiles   = level.tiles_of(segment);
-  bool const splits           = level.splits(whole);
-  std::uint64_t total         = 0;
+  std::uint32_t const segment      = blockIdx.x;
+  unsigned const own               = threadIdx.x; // bucket
+  unsigned const count             = 1u << level.log2;
+  bucket const whole               = level.segment(segment);
+  block::segment_tiles const tiles = level.tiles_of(segment);
+  bool const splits                = level.splits(whole);
+  std::uint64_t total              = 0;
   if (own < count)
   {
     constexpr std::uint32_t together = 8; // loads under way
@@ -746,13 +747,13 @@ __launch_bounds__(sort_shape_of<Key, Value>().threads,
   std::uint32_t const count = were_tried ? level.all->left : level.all->works;
   for (std::uint32_t w = blockIdx.x; w < count; w += gridDim.x)
   {
-    work const own              = works[were_tried ? left[w] : w];
-    segment_tiles const tiles   = level.tiles_of(own.segment);
-    bucket const* const buckets = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);
-    bucket const last           = buckets[own.last - 1];
-    std::uint64_t const begin   = own.skip + buckets[own.first].begin;
-    std::uint64_t const size    = last.begin + last.size() - begin;
-    bool const is_moved         = own.is_moved != 0;
+    work const own                   = works[were_tried ? left[w] : w];
+    block::segment_tiles const tiles = level.tiles_of(own.segment);
+    bucket const* const buckets      = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);
+    bucket const last                = buckets[own.last - 1];
+    std::uint64_t const begin        = own.skip + buckets[own.first].begin;
+    std::uint64_t const size         = last.begin + last.size() - begin;
+    bool const is_moved              = own.is_moved != 0;
     __syncthreads(); // shared memory is done with
     bucket_source<Key, Value> source(shared.source, tiles, own.first, own.last, own.skip, at.keys[1], at.values[1]);
     sorter::sort(shared.sorter,

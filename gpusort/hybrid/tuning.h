@@ -1,6 +1,8 @@
 // Numbers of the hybrid sort.
 #pragma once
 
+#include <gpusort/block/runs.h>
+
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -146,8 +148,7 @@ __host__ __device__ constexpr int buckets_for(std::uint64_t size, std::uint64_t 
   return static_cast<int>(wanted < 3 ? 3 : wanted < most ? wanted : most); // of two, none can be of equals
 }
 
-/// Tiles that are counted together.
-inline constexpr std::uint32_t tiles_of_group = 64;
+using block::tiles_of_group;
 
 /// The kernel that looks at the input.
 inline constexpr int look_threads               = 512;

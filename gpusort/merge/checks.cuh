@@ -1,5 +1,7 @@
-// What passes of the merge sort find out about the comparator.
+// What kernels find out about the comparator and tell those after them.
 #pragma once
+
+#include <cstdint>
 
 namespace gpusort::merge
 {
@@ -17,6 +19,21 @@ __device__ inline bool failed_before(pass_check* checks, int pass)
     checks[pass] = 1;
   }
   return failed;
+}
+
+/// What the blocks of a wave agree upon, in device memory: how many agree, and, for good, that all do or that they never will.
+using wave_verdict = std::uint32_t;
+
+namespace verdict
+{
+inline constexpr wave_verdict accepted = wave_verdict{1} << 30;
+inline constexpr wave_verdict refused  = wave_verdict{1} << 31;
+} // namespace verdict
+
+/// Whether a wave has sorted the input; null: there was none.
+__device__ inline bool is_sorted_by_wave(wave_verdict const* all)
+{
+  return all != nullptr && (*all & verdict::accepted) != 0;
 }
 
 } // namespace gpusort::merge

@@ -5,6 +5,7 @@
 
 #include <gpusort/merge/in_block.cuh>
 #include <gpusort/merge/in_cluster.cuh>
+#include <gpusort/merge/in_wave.cuh>
 #include <gpusort/merge/kernels.cuh>
 #include <gpusort/merge/many_ways.cuh>
 #include <gpusort/merge/tuning.h>
@@ -12,6 +13,7 @@
 #include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/layout.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -26,7 +28,8 @@ void recover_after(cudaStream_t stream,
                    Value* const (&values)[2],
                    std::size_t n,
                    pass_check const* checks,
-                   int passes)
+                   int passes,
+                   wave_verdict const* wave = nullptr)
 {
   std::size_t const blocks = runtime::blocks_for(n, recover_items);
   runtime::launch(
@@ -39,7 +42,8 @@ void recover_after(cudaStream_t stream,
     values[1],
     n,
     checks,
-    passes);
+    passes,
+    wave);
 }
 
 /// Merge sort of inputs that are not too large: in one block or one cluster, or many runs at once. Stable; any comparator.
@@ -48,12 +52,15 @@ struct many_ways
   template <class Key, class Value, input_class Class>
   static constexpr many_way_shape shape_v = many_way_traits<Key, Value, Class>::shape;
 
-  template <class Key, class Value>
+  template <class Key, class Value, class Compare>
   struct plan
   {
     input_class blocks;
     many_way_plan steps;
-    std::size_t keys = 0, values = 0, checks = 0;
+    bool in_wave     = false; // first, if blocks have room for it
+    std::size_t keys = 0, values = 0, verdict = 0;
+    std::size_t wave       = 0; // and afterwards:
+    std::size_t checks     = 0;
     std::size_t samples[2] = {}; // passes take turns
     runtime::layout layout;
 
@@ -70,25 +77,37 @@ struct many_ways
       }
       keys   = layout.add(n, sizeof(Key), alignof(Key));
       values = std::is_empty_v<Value> ? 0 : layout.add(n, sizeof(Value), alignof(Value));
-      checks = layout.add(static_cast<std::size_t>(steps.passes), sizeof(pass_check));
+      runtime::layout merging;
+      checks = merging.add(static_cast<std::size_t>(steps.passes), sizeof(pass_check));
       for (int parity = 0; parity < 2; ++parity)
       {
-        samples[parity] = layout.add(samples_of(steps, n, parity), sizeof(Key), alignof(Key));
+        samples[parity] = merging.add(samples_of(steps, n, parity), sizeof(Key), alignof(Key));
       }
+      std::size_t bytes = merging.bytes();
+      if constexpr (radix::tries_values_v<Key, Value, Compare>)
+      {
+        in_wave = one_wave::may_sort<Key, Value, Compare>(n);
+        verdict = layout.add(in_wave ? 1 : 0, sizeof(wave_verdict));
+        bytes   = in_wave ? std::max(bytes, one_wave::plan<Key>(n).layout.bytes()) : bytes;
+      }
+      wave = layout.add(1, bytes, alignof(Key));
+      checks += wave;
+      samples[0] += wave;
+      samples[1] += wave;
     }
   };
 
   /// Whether n elements are few enough.
-  template <class Key, class Value>
+  template <class Key, class Value, class Compare>
   static bool can_sort(std::size_t n)
   {
-    return n <= most_for_many_ways && plan<Key, Value>(n).steps.is_possible;
+    return n <= most_for_many_ways && plan<Key, Value, Compare>(n).steps.is_possible;
   }
 
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return plan<Key, Value>(n).layout.bytes();
+    return plan<Key, Value, Compare>(n).layout.bytes();
   }
 
   template <class Key, class Value, class Compare>
@@ -100,22 +119,34 @@ struct many_ways
     {
       return;
     }
-    plan<Key, Value> const plan(n);
+    plan<Key, Value, Compare> const plan(n);
     if (plan.steps.passes > 0 && sort_in_one_cluster(stream, keys, values, n, comp))
     {
       return;
     }
+    wave_verdict* wave = nullptr;
+    if constexpr (radix::tries_values_v<Key, Value, Compare>)
+    {
+      void* const base    = plan.layout.base(scratch);
+      auto* const verdict = runtime::at_offset<wave_verdict>(base, plan.verdict);
+      radix::buffers<Key, Value> const at{{keys, runtime::at_offset<Key>(base, plan.keys)},
+                                          {values, runtime::at_offset<Value>(base, plan.values)}};
+      if (plan.in_wave && one_wave::sort(stream, runtime::at_offset<void>(base, plan.wave), at, n, verdict, comp))
+      {
+        wave = verdict;
+      }
+    }
     if (plan.blocks == input_class::tiny)
     {
-      sort_in<input_class::tiny>(stream, plan, scratch, keys, values, n, comp);
+      sort_in<input_class::tiny>(stream, plan, scratch, keys, values, n, wave, comp);
     }
     else if (plan.blocks == input_class::small)
     {
-      sort_in<input_class::small>(stream, plan, scratch, keys, values, n, comp);
+      sort_in<input_class::small>(stream, plan, scratch, keys, values, n, wave, comp);
     }
     else
     {
-      sort_in<medium>(stream, plan, scratch, keys, values, n, comp);
+      sort_in<medium>(stream, plan, scratch, keys, values, n, wave, comp);
     }
   }
 
@@ -177,11 +208,12 @@ private:
 
   template <input_class Class, class Key, class Value, class Compare>
   static void sort_in(cudaStream_t stream,
-                      plan<Key, Value> const& plan,
+                      plan<Key, Value, Compare> const& plan,
                       void* scratch,
                       Key* keys,
                       Value* values,
                       std::size_t n,
+                      wave_verdict const* wave,
                       Compare comp)
   {
     using traits        = many_way_traits<Key, Value, Class>;
@@ -216,6 +248,7 @@ private:
       samples(0),
       checks,
       steps.passes,
+      wave,
       comp);
     for (int pass = 0; pass < steps.passes; ++pass, at = 1 - at)
     {
@@ -235,11 +268,12 @@ private:
         samples(pass + 1),
         checks,
         pass,
+        wave,
         comp);
     }
     if (steps.passes > 0)
     {
-      recover_after(stream, keys_at, values_at, n, checks, steps.passes);
+      recover_after(stream, keys_at, values_at, n, checks, steps.passes, wave);
     }
   }
 };
@@ -352,7 +386,7 @@ struct device
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return many_ways::can_sort<Key, Value>(n)
+    return many_ways::can_sort<Key, Value, Compare>(n)
            ? many_ways::scratch_bytes<Key, Value, Compare>(n)
            : pairwise::scratch_bytes<Key, Value, Compare>(n);
   }
@@ -360,7 +394,7 @@ struct device
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
-    if (many_ways::can_sort<Key, Value>(n))
+    if (many_ways::can_sort<Key, Value, Compare>(n))
     {
       many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
     }

@@ -291,17 +291,23 @@ inline constexpr std::size_t recover_items       = 4096;
 inline constexpr std::size_t most_recover_blocks = 1024;
 
 /// After the last pass: if a check failed, brings what survives, the source of the first failed pass, to where the
-/// result belongs. Grid, block: any.
+/// result belongs; unless a wave has sorted all before. Grid, block: any.
 template <class Key, class Value>
-__global__ void recover(Key* keys,
-                        Key const* keys_alternate,
-                        Value* values,
-                        Value const* values_alternate,
-                        std::size_t n,
-                        pass_check const* checks,
-                        int passes)
+__global__ void
+recover(Key* keys,
+        Key const* keys_alternate,
+        Value* values,
+        Value const* values_alternate,
+        std::size_t n,
+        pass_check const* checks,
+        int passes,
+        wave_verdict const* wave)
 {
   runtime::wait_for_previous_kernel();
+  if (is_sorted_by_wave(wave))
+  {
+    return;
+  }
   int failed = 0;
   while (failed < passes && checks[failed] == 0)
   {

@@ -284,22 +284,28 @@ template <input_class Class, class Key, class Value, class Compare>
 __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
                                   runtime::resident_blocks(many_way_traits<Key, Value, Class>::threads,
                                                            many_way_traits<Key, Value, Class>::shape.blocks))
-  sort_for_many_ways(Key const* keys_in,
-                     Key* keys_out,
-                     Value const* values_in,
-                     Value* values_out,
-                     std::size_t n,
-                     std::uint32_t tile,
-                     sample_list<Key> next,
-                     pass_check* checks,
-                     int check_count,
-                     Compare comp)
+  sort_for_many_ways(
+    Key const* keys_in,
+    Key* keys_out,
+    Value const* values_in,
+    Value* values_out,
+    std::size_t n,
+    std::uint32_t tile,
+    sample_list<Key> next,
+    pass_check* checks,
+    int check_count,
+    wave_verdict const* wave,
+    Compare comp)
 {
   using sorter = many_way_tile_sort<Key, Value, Compare, Class>;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
 
   runtime::wait_for_previous_kernel();
+  if (is_sorted_by_wave(wave))
+  {
+    return;
+  }
   if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < check_count)
   {
     checks[threadIdx.x] = 0;
@@ -336,6 +342,7 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
              sample_list<Key> next,
              pass_check* checks,
              int number,
+             wave_verdict const* wave,
              Compare comp)
 {
   using storage              = many_way_storage<Key, Value, Compare, Class>;
@@ -346,6 +353,10 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
   auto& shared = *reinterpret_cast<storage*>(shared_words);
 
   runtime::wait_for_previous_kernel();
+  if (is_sorted_by_wave(wave))
+  {
+    return;
+  }
   std::uint32_t const group     = blockIdx.x / pass.blocks;
   std::uint32_t const own       = blockIdx.x % pass.blocks; // block of the group
   std::uint32_t const begin     = group * pass.ways * pass.run; // of the group

@@ -84,7 +84,8 @@ __device__ bool begin_values(value_tally<Bits> const& tally,
 template <class Bits, bool IsFloat>
 __global__ void __launch_bounds__(histogram_threads,
                                   runtime::resident_blocks(histogram_threads, resident_blocks_per_sm))
-  count_digits(Bits const* keys,
+  count_digits(Bits const* keys_at_home,
+               Bits const* keys_in_tiles,
                key_order<Bits, IsFloat> order,
                bool with_values,
                bool may_mix,
@@ -112,6 +113,7 @@ __global__ void __launch_bounds__(histogram_threads,
   {
     return;
   }
+  Bits const* const keys = found->in_tiles != 0 ? keys_in_tiles : keys_at_home;
   clear_status(work);
   value_tally<Bits> values(shared_values);
   if constexpr (digits > 1) // what has one digit moves once, however few values there are
@@ -299,8 +301,12 @@ __device__ void swap_ends_slowly(T* elements, std::size_t n, std::size_t begin, 
   }
 }
 
-/// Whether passes that are phases of one launch end the sort: there are as many phases as digits, so an odd number of passes leaves
-/// one to bring the result back if that of the digits is even.
+/// Phases of a launch that makes all passes, and ends the sort if the number of digits is even: then an odd number of passes leaves one
+/// to bring the result back, which keys that start in the second arrays need after an even number.
+constexpr int phases_for(int digits, bool in_wave)
+{
+  return in_wave ? digits + 1 : digits;
+}
 constexpr bool phases_finish(int digits)
 {
   return digits % 2 == 0;
@@ -395,7 +401,7 @@ __device__ void move_by_digits(
     std::uint32_t const phase = tile / work.tiles;
     tile -= phase * work.tiles;
     pass += phase;
-    bool const finishes = only_finishes || passes % 2 != 0;
+    bool const finishes = only_finishes || (passes + found->in_tiles) % 2 != 0;
     if (pass > last || (pass == last && !finishes))
     {
       return;
@@ -421,7 +427,7 @@ __device__ void move_by_digits(
   {
     return; // a block for a spare tile of a level of buckets
   }
-  bool const from_home = pass % 2 == 0;
+  bool const from_home = (pass + found->in_tiles) % 2 == 0;
   bool const whole     = part.size == work.n;
   block::partition_work const to{
     part.number == 0 ? bins + digit * radix_size : part.next + part.number % 2 * radix_size,
@@ -429,7 +435,7 @@ __device__ void move_by_digits(
     1,
     radix_size,
     work.status,
-    whole && !from_home ? 1 : 0};
+    whole && pass % 2 != 0 ? 1 : 0};
   partition::move_tile(
     shared,
     digit_of<Bits, IsFloat>{order, digit},

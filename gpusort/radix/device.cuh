@@ -9,6 +9,7 @@
 #include <gpusort/radix/by_digits.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/moves.cuh>
+#include <gpusort/radix/one_wave.cuh>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/layout.h>
@@ -20,25 +21,6 @@
 
 namespace gpusort::radix
 {
-
-/// Values move as the unsigned integer of their size where there is one, so that fewer kernels are compiled.
-template <class Value, class = void>
-struct carried_value
-{
-  using type = Value;
-};
-template <class Value>
-struct carried_value<Value, std::enable_if_t<std::is_empty_v<Value>>>
-{
-  using type = block::no_values; // nothing to move
-};
-template <class Value>
-struct carried_value<
-  Value,
-  std::enable_if_t<!std::is_empty_v<Value> && alignof(Value) == sizeof(Value) && sizeof(Value) <= 16>>
-{
-  using type = typename unsigned_of_size<sizeof(Value)>::type;
-};
 
 /// The `device_backend` of radix_sort. Stable.
 struct device
@@ -59,6 +41,7 @@ struct device
     // Whether one block counts what fits it, in place of sorting it by bins.
     static constexpr bool counts_in_block = counts && sizeof(bits) == 1;
     static constexpr bool can_have_long   = has_long_buckets(sizeof(bits), value_bytes_v<carried>);
+    static constexpr bool may_be_wave     = has_wave(sizeof(bits), value_bytes_v<carried>);
     static constexpr bool lists           = lists_crowded(sizeof(bits), value_bytes_v<carried>);
 
     // Elements of one launch: as many whole tiles as the look-back can count.
@@ -70,6 +53,7 @@ struct device
     bool one_block; // on every device; no scratch, no other member means anything
     int buckets_log2      = 0; // 0: never by buckets
     bool has_long         = false; // buckets
+    bool in_wave          = false; // if blocks have room for it
     int tile              = 0; // elements, of a pass
     std::size_t part_size = 0; // elements of a launch
     std::size_t tiles     = 0; // of a launch
@@ -78,6 +62,7 @@ struct device
     std::size_t keys = 0, values = 0;
     std::size_t sizes = 0, bins = 0, found = 0, tickets = 0; // from here to status, cleared before the sort
     std::size_t status = 0, next_bins = 0, begins = 0, crowded = 0, stretches = 0;
+    std::size_t starts = 0, seen_in_tiles = 0; // of one wave
     // Or, where keys are counted:
     std::size_t value_counts = 0, rank_sums = 0, zero_sums = 0, zero_signs = 0; // cleared before the sort
     runtime::layout layout;
@@ -120,6 +105,7 @@ struct device
         has_long   = !by_buckets && n <= most_in_long_buckets;
         by_buckets = by_buckets || has_long;
       }
+      in_wave      = may_be_wave && n <= most_in_wave;
       buckets_log2 = by_buckets ? buckets_log2_for(n, has_long ? mean_long_bucket : mean_bucket) : 0;
       tile         = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
       part_size    = n <= most_in_one_part ? n : part_elements;
@@ -140,6 +126,12 @@ struct device
       begins                    = layout.add(buckets + 1, sizeof(std::uint64_t));
       crowded                   = layout.add(lists ? buckets : 0, sizeof(std::uint32_t));
       stretches                 = layout.add(spare, sizeof(block::segment));
+      if (in_wave)
+      {
+        std::size_t const wave = runtime::blocks_for(n, static_cast<std::size_t>(wave_tile_for(n)));
+        starts                 = layout.add(wave * radix_size, sizeof(std::uint16_t));
+        seen_in_tiles          = layout.add(wave, sizeof(std::uint32_t));
+      }
     }
 
     /// Most elements that one block sorts on every device.
@@ -297,7 +289,7 @@ private:
     }
     for (unsigned const cluster : cluster_for(n).blocks)
     {
-      if (n <= most_in_cluster(cluster)
+      if (n <= (Plan::may_be_wave ? most_before_wave : most_in_cluster(cluster))
           && runtime::can_launch_cluster(sort_in_blocks<Bits, IsFloat, Value, sort_class::large>,
                                          shape_of_sort<Bits, IsFloat, Value, sort_class::large>(cluster, cluster),
                                          stream))
@@ -401,10 +393,23 @@ private:
                       runtime::at_offset<std::uint32_t>(base, plan.status)};
     std::size_t const processors = runtime::multiprocessors();
 
-    runtime::check(cudaMemsetAsync(sizes, 0, plan.status - plan.sizes, stream), "gpusort: radix_sort: clear counters");
+    bool in_wave = false;
+    if constexpr (Plan::may_be_wave)
+    {
+      in_wave = plan.in_wave && wave_bytes<IsFloat, Bits, Value>() <= room;
+      if (in_wave)
+      {
+        sort_in_wave(stream, order, plan, base, n, at);
+      }
+    }
+    if (!in_wave)
+    {
+      runtime::check(cudaMemsetAsync(sizes, 0, plan.status - plan.sizes, stream),
+                     "gpusort: radix_sort: clear counters");
+    }
     if constexpr (has_buckets(sizeof(Bits)))
     {
-      if (by_buckets)
+      if (by_buckets && !in_wave)
       {
         int const fits           = plan.most_in_bucket();
         std::size_t const chunks = runtime::blocks_for(n, look_threads * look_items(sizeof(Bits)));
@@ -435,6 +440,7 @@ private:
        (std::size_t{digits} * radix_size * sizeof(std::uint32_t)) << copies_log2},
       stream,
       at.keys[0],
+      at.keys[1],
       order,
       with_values,
       splits_apart && by_buckets && !together,
@@ -480,7 +486,7 @@ private:
     int pass               = 0; // by digits, of those that are still to be launched
     if constexpr (may_split)
     {
-      if (by_buckets)
+      if (by_buckets && !in_wave)
       {
         int const levels = table.levels();
         for (int level = 0; level < levels; ++level)
@@ -514,9 +520,10 @@ private:
         }
       }
     }
-    for (; pass < digits; pass += together ? digits : 1)
+    int const phases = phases_for(digits, in_wave);
+    for (; pass < digits; pass += together ? phases : 1)
     {
-      launch_moves(move_keys<Bits, IsFloat, Value, passes>, pass, together ? digits : pass + 1, 0);
+      launch_moves(move_keys<Bits, IsFloat, Value, passes>, pass, together ? phases : pass + 1, 0);
     }
     if (together && phases_finish(digits))
     {
@@ -528,6 +535,49 @@ private:
                     stream,
                     static_cast<findings<Bits> const*>(found),
                     n,
+                    at);
+  }
+
+  /// Shared memory of the blocks of one wave.
+  template <bool IsFloat, class Bits, class Value>
+  static constexpr std::size_t wave_bytes()
+  {
+    return std::max(sizeof(tile_storage<Bits, IsFloat, Value>), sizeof(wave_sort_storage<Bits, IsFloat, Value>));
+  }
+
+  /// Sorts in one wave, or finds that keys are uneven, and leaves them to passes by digits. Clears what those need.
+  template <class Plan, bool IsFloat, class Bits, class Value>
+  static void sort_in_wave(cudaStream_t stream,
+                           key_order<Bits, IsFloat> const& order,
+                           Plan const& plan,
+                           void* base,
+                           std::size_t n,
+                           buffers<Bits, Value> const& at)
+  {
+    int const tile = wave_tile_for(n);
+    wave_tiles const tiles{static_cast<std::uint32_t>(n),
+                           tile,
+                           static_cast<std::uint32_t>(runtime::blocks_for(n, static_cast<std::size_t>(tile))),
+                           runtime::at_offset<std::uint16_t>(base, plan.starts),
+                           runtime::at_offset<std::uint32_t>(base, plan.seen_in_tiles)};
+    auto* const found = runtime::at_offset<findings<Bits>>(base, plan.found);
+    auto* const first = runtime::at_offset<std::uint32_t>(base, plan.sizes);
+    cleared_words const cleared{
+      first, static_cast<std::uint32_t>((plan.status - plan.sizes) / sizeof(std::uint32_t)), &found->decided};
+    runtime::launch(order_in_tiles<Bits, IsFloat, Value, asks_nothing>,
+                    {tiles.count, wave_threads, sizeof(tile_storage<Bits, IsFloat, Value>), 0, 1, true},
+                    stream,
+                    order,
+                    tiles,
+                    cleared,
+                    at,
+                    asks_nothing{});
+    runtime::launch(sort_wave<Bits, IsFloat, Value>,
+                    {radix_size, wave_sort_threads, sizeof(wave_sort_storage<Bits, IsFloat, Value>), 0, 1, true},
+                    stream,
+                    order,
+                    tiles,
+                    found,
                     at);
   }
 

@@ -26,6 +26,11 @@ inline constexpr std::uint32_t alike     = 2;
 inline constexpr std::uint32_t descent   = 4;
 inline constexpr std::uint32_t no_longer = ascent | descent; // the input is neither sorted nor reversed
 inline constexpr std::uint32_t twin      = 8; // a key that differs from another of its rank: -0
+inline constexpr std::uint32_t uneven    = 16; // a sample of them: buckets would not fit a block
+// By a comparator: keys whose values go up, but it does not, or does not go down.
+inline constexpr std::uint32_t not_upwards    = 32;
+inline constexpr std::uint32_t not_downwards  = 64;
+inline constexpr std::uint32_t no_value_order = not_upwards | not_downwards;
 } // namespace seen
 
 /// What has been found out about the input, and so what is done with it; in device memory, zero before the sort.
@@ -50,6 +55,8 @@ struct findings
   bucket_map<Bits> map;
 
   // By digits, or in place:
+  std::uint32_t
+    in_tiles; // keys and values are in the second arrays, where all that have the same rank are still in order
   std::uint32_t reverses; // the input is reversed, and nothing else
   std::uint32_t mixes; // the first pass leaves keys of a digit in any order, and so is one to buckets
   few_values<Bits> values; // of which the sorted keys consist, and nothing else is to be done
@@ -58,15 +65,32 @@ struct findings
   std::uint32_t tiles_done;
 };
 
+/// How an input is ordered.
+enum class input_order
+{
+  none,
+  sorted,
+  reversed
+};
+
+/// What all blocks have seen together says so. `tells_equal`: equal keys may be told apart, by their values or as -0 and +0, so that
+/// a reversal has to keep their order.
+__device__ inline input_order order_of_seen(std::uint32_t all, bool tells_equal)
+{
+  return (all & seen::descent) == 0 ? input_order::sorted
+       : (all & (tells_equal ? seen::ascent | seen::alike : seen::ascent)) == 0
+         ? input_order::reversed
+         : input_order::none;
+}
+
 /// Notes it if the input is sorted or reversed: then no more is to be decided. Called by one thread, after all blocks have
 /// looked. `stable_reversal`: equal keys may be told apart, by their values or as -0 and +0.
 template <class Bits>
 __device__ bool note_order(findings<Bits>& found, bool stable_reversal)
 {
-  std::uint32_t const all = *const_cast<std::uint32_t volatile*>(&found.seen);
-  bool const sorted       = (all & seen::descent) == 0;
-  found.reverses          = !sorted && (all & (stable_reversal ? seen::ascent | seen::alike : seen::ascent)) == 0;
-  found.decided           = sorted || found.reverses != 0;
+  input_order const order = order_of_seen(*const_cast<std::uint32_t volatile*>(&found.seen), stable_reversal);
+  found.reverses          = order == input_order::reversed ? 1 : 0;
+  found.decided           = order != input_order::none ? 1 : 0;
   return found.decided != 0;
 }
 
@@ -217,6 +241,25 @@ __device__ inline bool is_last_block(std::uint32_t& finished)
   }
   return is_last;
 }
+
+/// Values move as the unsigned integer of their size where there is one, so that fewer kernels are compiled.
+template <class Value, class = void>
+struct carried_value
+{
+  using type = Value;
+};
+template <class Value>
+struct carried_value<Value, std::enable_if_t<std::is_empty_v<Value>>>
+{
+  using type = block::no_values; // nothing to move
+};
+template <class Value>
+struct carried_value<
+  Value,
+  std::enable_if_t<!std::is_empty_v<Value> && alignof(Value) == sizeof(Value) && sizeof(Value) <= 16>>
+{
+  using type = typename unsigned_of_size<sizeof(Value)>::type;
+};
 
 template <class Value>
 inline constexpr std::size_t value_bytes_v = std::is_same_v<Value, block::no_values> ? 0 : sizeof(Value);

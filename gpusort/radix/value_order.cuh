@@ -4,6 +4,7 @@
 
 #include <gpusort/block/merge.cuh>
 #include <gpusort/block/tile.cuh>
+#include <gpusort/radix/findings.cuh>
 #include <gpusort/radix/key_order.h>
 
 #include <cstddef>
@@ -32,14 +33,20 @@ inline constexpr bool tries_values_v =
   compares_values_v<Compare> && kind_of<Key>() != key_kind::none && (sizeof(Key) == 4 || sizeof(Key) == 8)
   && sizeof(Value) <= 8;
 
+/// The order of values, upwards.
+template <class Key>
+__host__ __device__ constexpr key_order_t<Key> values_upwards()
+{
+  using order = key_order_t<Key>;
+  return {kind_of<Key>() == key_kind::signed_integer ? order::sign_bit : bits_t<Key>{0}};
+}
+
 /// The order of values, upwards or downwards.
 template <class Key>
 __device__ key_order_t<Key> order_of_values(std::uint32_t which)
 {
-  using order           = key_order_t<Key>;
-  using bits            = bits_t<Key>;
-  constexpr bits upward = kind_of<Key>() == key_kind::signed_integer ? order::sign_bit : bits{0};
-  return {which == value_order::descending ? static_cast<bits>(~upward) : upward};
+  bits_t<Key> const upward = values_upwards<Key>().flip;
+  return {which == value_order::descending ? static_cast<bits_t<Key>>(~upward) : upward};
 }
 
 /// How `count` keys are ordered that a comparator has sorted: at(i) is the i-th. Called by all threads of a block, who get the
@@ -61,11 +68,12 @@ __device__ std::uint32_t order_of_sorted(int count, At at)
   return all_up ? value_order::ascending : all_down ? value_order::descending : value_order::other;
 }
 
-/// How a comparator orders a few neighbours of n > 1 keys, one pair a thread. Called by all threads of a block, who get the same answer.
+/// What is seen of a few neighbours of n > 1 keys, one pair a thread: seen::not_upwards or not_downwards, if the comparator does not go
+/// as values do. Called by all threads of a block, who get the same answer.
 template <class Key, class Compare>
-__device__ std::uint32_t order_of_neighbours(Key const* keys, int n, Compare& comp)
+__device__ std::uint32_t seen_of_neighbours(Key const* keys, int n, Compare& comp)
 {
-  auto const order = order_of_values<Key>(value_order::ascending);
+  auto const order = values_upwards<Key>();
   // From thread to thread as many keys further as there are, or the same ones again.
   int const at      = static_cast<int>(threadIdx.x * static_cast<unsigned>(n - 1) / blockDim.x);
   Key const a       = keys[at];
@@ -80,7 +88,18 @@ __device__ std::uint32_t order_of_neighbours(Key const* keys, int n, Compare& co
   }
   bool const all_up   = __syncthreads_and(up) != 0;
   bool const all_down = __syncthreads_and(down) != 0;
-  return all_up ? value_order::ascending : all_down ? value_order::descending : value_order::other;
+  return (all_up ? 0 : seen::not_upwards) | (all_down ? 0 : seen::not_downwards);
+}
+
+/// How the comparator orders them.
+template <class Key, class Compare>
+__device__ std::uint32_t order_of_neighbours(Key const* keys, int n, Compare& comp)
+{
+  std::uint32_t const found = seen_of_neighbours(keys, n, comp);
+  return (found & seen::not_upwards) == 0 ? value_order::ascending
+       : (found & seen::not_downwards) == 0
+         ? value_order::descending
+         : value_order::other;
 }
 
 /// Asks a comparator whether it agrees that keys, which are neighbours in the order of values, are in its order as well, and
@@ -112,6 +131,14 @@ struct asks_comparator
       *disagrees = 1;
     }
     return agrees;
+  }
+
+  __device__ void note(int, int, bits_t<Key>) const
+  {}
+
+  __device__ bool all_agree(bool own) const
+  {
+    return __syncthreads_and(own) != 0;
   }
 };
 

@@ -24,6 +24,9 @@ struct launch_shape
   // same time set it for each other.
   std::size_t most_shared_bytes = 0;
   unsigned cluster              = 1; // blocks of a cluster
+  // Whether a multiprocessor gives all it can to shared memory, however little the blocks ask for: kernels that ask for different parts
+  // wait for it to be idle, and so for each other's blocks.
+  bool shares_most = false;
 };
 
 /// Clusters of up to so many blocks need no asking.
@@ -42,7 +45,7 @@ inline bool is_code_for_9_0(void const* kernel)
 struct launch_config
 {
   cudaLaunchConfig_t config{};
-  cudaLaunchAttribute attributes[2];
+  cudaLaunchAttribute attributes[3];
 
   launch_config(launch_shape const& shape, cudaStream_t stream, bool for_9_0)
   {
@@ -56,6 +59,12 @@ struct launch_config
       cudaLaunchAttribute& overlap                       = attributes[config.numAttrs++];
       overlap.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
       overlap.val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (shape.shares_most)
+    {
+      cudaLaunchAttribute& carveout  = attributes[config.numAttrs++];
+      carveout.id                    = cudaLaunchAttributePreferredSharedMemoryCarveout;
+      carveout.val.sharedMemCarveout = cudaSharedmemCarveoutMaxShared;
     }
     if (shape.cluster > 1)
     {
@@ -86,6 +95,26 @@ inline cudaError_t opt_in(void const* kernel, launch_shape const& shape)
   return status;
 }
 
+/// An attribute of the current device.
+inline std::size_t of_device(cudaDeviceAttr attribute, char const* what)
+{
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "gpusort: current device");
+  check(cudaDeviceGetAttribute(&value, attribute, device), what);
+  return static_cast<std::size_t>(value);
+}
+
+/// What a block can have.
+inline std::size_t shared_bytes_of_device()
+{
+  return of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin, "gpusort: shared memory of the device");
+}
+
+inline std::size_t multiprocessors()
+{
+  return of_device(cudaDevAttrMultiProcessorCount, "gpusort: processor count");
+}
+
 /// Whether the device behind the stream has room for a cluster of the kernel's blocks, when nothing else runs.
 template <class... Params>
 bool can_launch_cluster(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t stream)
@@ -109,6 +138,18 @@ bool can_launch_cluster(void (*kernel)(Params...), launch_shape const& shape, cu
   return status == cudaSuccess && clusters > 0;
 }
 
+/// Whether all blocks of such a launch can run at the same time on the current device, when nothing else runs.
+template <class... Params>
+bool can_run_together(void (*kernel)(Params...), launch_shape const& shape)
+{
+  auto const* const code = reinterpret_cast<void const*>(kernel);
+  check(opt_in(code, shape), "gpusort: shared memory of a kernel");
+  int blocks = 0; // of a multiprocessor
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, code, shape.threads, shape.shared_bytes),
+        "gpusort: room for blocks");
+  return static_cast<std::size_t>(blocks) * multiprocessors() >= shape.blocks;
+}
+
 /// Enqueues `kernel(args...)` on `stream`. The kernel may be set up while the one before it still runs: it calls
 /// wait_for_previous_kernel first. Throws thrust::system_error if the launch is refused.
 template <class... Params, class... Args>
@@ -118,26 +159,6 @@ void launch(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t s
   check(opt_in(code, shape), "gpusort: shared memory or clusters of a kernel");
   launch_config const launch(shape, stream, is_code_for_9_0(code));
   check(cudaLaunchKernelEx(&launch.config, kernel, static_cast<Params>(args)...), "gpusort: kernel launch");
-}
-
-/// An attribute of the current device.
-inline std::size_t of_device(cudaDeviceAttr attribute, char const* what)
-{
-  int device = 0, value = 0;
-  check(cudaGetDevice(&device), "gpusort: current device");
-  check(cudaDeviceGetAttribute(&value, attribute, device), what);
-  return static_cast<std::size_t>(value);
-}
-
-/// What a block can have.
-inline std::size_t shared_bytes_of_device()
-{
-  return of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin, "gpusort: shared memory of the device");
-}
-
-inline std::size_t multiprocessors()
-{
-  return of_device(cudaDevAttrMultiProcessorCount, "gpusort: processor count");
 }
 
 /// Blocks of `per_block` items that cover `n` items.

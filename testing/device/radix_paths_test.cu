@@ -660,6 +660,142 @@ TEST(RadixPaths, ASharesLimit)
   }
 }
 
+/// What one wave of blocks sorts: the least and the most, where tiles get one row more, and some more.
+std::vector<std::size_t> sizes_of_waves()
+{
+  constexpr std::size_t least = gpusort::radix::most_before_wave;
+  constexpr std::size_t most  = gpusort::radix::most_in_wave;
+  if (in_a_hurry())
+  {
+    return {least + 1, for_old_devices ? std::size_t{70'001} : std::size_t{200'003}};
+  }
+  return {least, least + 1, 65'537, most / 8, most / 8 + 1, 300'007, most - 1, most, most + 1};
+}
+
+template <class Key, class Make>
+void check_in_waves(Make make)
+{
+  for (std::size_t const n : sizes_of_waves())
+  {
+    SCOPED_TRACE(n);
+    auto const keys = keys_from<Key>(n, [&](std::size_t i) { return make(i, n); });
+    check(keys);
+    check_order<Key, thrust::less<Key>, std::uint64_t>(keys);
+    if (::testing::Test::HasFailure())
+    {
+      return;
+    }
+  }
+}
+
+TEST(RadixPaths, WavesOfEvenKeys)
+{
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) { return static_cast<std::uint32_t>(mixed(i)); });
+  check_in_waves<std::int64_t>([](std::size_t i, std::size_t) { return static_cast<std::int64_t>(mixed(i)); });
+  // A range that begins nowhere near 0; order, and the reverse, with and without equal keys; one value.
+  check_in_waves<std::uint64_t>([](std::size_t i, std::size_t) { return 12'345'678'901u + mixed(i) % 3'000'000'000u; });
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) { return static_cast<std::uint32_t>(i); });
+  check_in_waves<std::int64_t>([](std::size_t i, std::size_t n) { return static_cast<std::int64_t>(n / 2 - i); });
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t n) { return static_cast<std::uint32_t>((n - i) / 2); });
+  check_in_waves<std::uint64_t>([](std::size_t, std::size_t) { return 0x1234567812345678u; });
+  // In order but for the last key, or for one between two tiles.
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t n) {
+    return static_cast<std::uint32_t>(i + 1 == n ? 5 : i);
+  });
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t n) {
+    std::size_t const tile = static_cast<std::size_t>(gpusort::radix::wave_tile_for(n));
+    return static_cast<std::uint32_t>(i == tile ? i - 2 : i);
+  });
+}
+
+TEST(RadixPaths, WavesOfZerosOfBothSigns)
+{
+  check_in_waves<double>([](std::size_t i, std::size_t) {
+    return i % 50 == 0 ? (i % 2 == 0 ? 0.0 : -0.0) : static_cast<double>(static_cast<std::int64_t>(mixed(i)));
+  });
+  check_in_waves<float>([](std::size_t i, std::size_t) { return i % 3 == 0 ? -0.0f : i % 3 == 1 ? 0.0f : -1e-40f; });
+  check_in_waves<float>([](std::size_t i, std::size_t) { return mixed(i) % 2 == 0 ? -0.0f : 0.0f; });
+}
+
+TEST(RadixPaths, WavesWhoseBinsAreTooFull)
+{
+  // Buckets fit, but not their bins: values few keys have, far apart, and close to each other.
+  check_in_waves<std::uint64_t>([](std::size_t i, std::size_t n) {
+    return (mixed(i) % (n / 30) << 44) + mixed(~i) % 16;
+  });
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) {
+    return static_cast<std::uint32_t>(mixed(i) % 256 << 24 | (mixed(~i) % 40 == 0 ? mixed(~i) % 0x1000000u : 7));
+  });
+}
+
+TEST(RadixPaths, WavesThatGoByDigits)
+{
+  // The sample shows it: of one to eight digits, an even and an odd number.
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) {
+    return static_cast<std::uint32_t>(mixed(i) % 2 == 0 ? 1'000'000 : mixed(~i) % 0x1000000u);
+  });
+  check_in_waves<std::uint64_t>([](std::size_t i, std::size_t) { return mixed(~i) >> mixed(i) % 64; });
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) { return static_cast<std::uint32_t>(mixed(i) % 5); });
+  check_in_waves<std::uint64_t>([](std::size_t i, std::size_t) { return mixed(i) % 3 * 0x0100'0000'0001u; });
+}
+
+TEST(RadixPaths, WavesWhoseSampleMisleads)
+{
+  // What the sample meets is even, and the rest is alike or close together, so that keys go by digits from where tiles have left them: in
+  // passes of an even and an odd number. Or what it meets is alike, and the rest is even.
+  using key = std::uint64_t;
+  for (std::size_t const n : sizes_of_waves())
+  {
+    SCOPED_TRACE(n);
+    for (key const range : {key{1}, key{200}, key{60'000}, key{10'000'000}})
+    {
+      std::vector<key> close    = keys_from<key>(n, [=](std::size_t i) { return 0x7777'0000u + mixed(i) % range; });
+      std::vector<key> even     = keys_from<key>(n, mixed);
+      std::size_t const each    = gpusort::radix::wave_samples;
+      std::size_t const threads = gpusort::radix::wave_threads;
+      std::size_t const stride  = n / threads - each;
+      for (std::size_t i = 0; i < threads; ++i)
+      {
+        for (std::size_t j = 0; j < each; ++j)
+        {
+          std::size_t const place = i * (stride + each) + i * 61 % stride + j;
+          close[place]            = mixed(place) % 0x1'0000'0000u;
+          even[place]             = 99;
+        }
+      }
+      check(close);
+      check_order<key, thrust::less<key>, key>(close);
+      if (range == 1)
+      {
+        check(even);
+      }
+    }
+  }
+}
+
+TEST(RadixPaths, AWaveBucketsLimit)
+{
+  // One bucket has all that a block sorts, or one more, and is its only one.
+  using key              = std::uint32_t;
+  std::size_t const most = gpusort::radix::most_in_wave_bucket;
+  std::size_t const n    = 300'007;
+  for (std::size_t const together : {most, most + 1})
+  {
+    SCOPED_TRACE(together);
+    std::vector<key> keys(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      // A permutation of the places, as 7919 does not divide n.
+      auto const other   = static_cast<key>(mixed(i) % 0xff00'0000u);
+      keys[i * 7919 % n] = i < together         ? 0x8000'0000u + static_cast<key>(mixed(i) % 0x80'0000u)
+                         : other < 0x8000'0000u ? other
+                                                : other + 0x0100'0000u;
+    }
+    check(keys);
+    check_order<key, thrust::less<key>, std::uint64_t>(keys);
+  }
+}
+
 /// The k-th of some values without any order, which differ in all digits.
 template <class Key>
 Key value_of(std::uint64_t k)

@@ -5,6 +5,8 @@
 
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/in_block.cuh>
+#include <gpusort/merge/in_wave.cuh>
+#include <gpusort/radix/tuning.h>
 #include <gpusort/sort.h>
 #include <gtest/gtest.h>
 #include <thrust/device_vector.h>
@@ -287,6 +289,115 @@ TEST(ValueOrderDenied, InOneBlock)
   }
 }
 
+/// What one wave of blocks tries, of tiles of either kind, and one element less and more.
+std::vector<std::size_t> sizes_of_one_wave()
+{
+  constexpr std::size_t least = gpusort::merge::least_in_wave;
+  constexpr std::size_t most  = gpusort::radix::most_in_wave;
+  if (in_a_hurry())
+  {
+    return {least, 2 * least + 7};
+  }
+  return {least - 1, least, 2 * least - 2, 2 * least + 7, 300'007, most - 1, most, most + 1};
+}
+
+TYPED_TEST(ValueOrder, InOneWave)
+{
+  using key   = typename TypeParam::key;
+  using value = typename TypeParam::value;
+  for (std::size_t const n : sizes_of_one_wave())
+  {
+    SCOPED_TRACE(n);
+    auto const any   = make_keys<key>(n, any_key<key>);
+    auto const even  = make_keys<key>(n, [](std::size_t i) { return static_cast<key>(mixed(i) % 100'000'000); });
+    auto const same  = make_keys<key>(n, [](std::size_t) { return static_cast<key>(5); });
+    auto const up    = make_keys<key>(n, [](std::size_t i) { return static_cast<key>(i / 3); });
+    auto const down  = make_keys<key>(n, [n](std::size_t i) { return static_cast<key>((n - i) / 3); });
+    auto const few   = make_keys<key>(n, [](std::size_t i) { return static_cast<key>(mixed(i) % 7); });
+    auto const times = make_keys<key>(n, [n](std::size_t i) { return static_cast<key>(mixed(i) % (n / 9) * 1000); });
+    // Too many close ones for bins.
+    auto const close =
+      make_keys<key>(n, [](std::size_t i) { return static_cast<key>(mixed(i) % 200 * 1'000'000 + mixed(~i) % 16); });
+    for (auto const& keys : {any, even, same, up, down, few, times, close})
+    {
+      check_stable<value>(keys, upwards{}, gpusort::merge_sort);
+      check_stable<value>(keys, downwards{}, gpusort::hybrid_sort);
+    }
+  }
+}
+
+/// Numbers of 32 bits as if they were signed: values go up within either half.
+struct upper_half_first
+{
+  __host__ __device__ bool operator()(std::uint32_t a, std::uint32_t b) const
+  {
+    return (a ^ 0x80000000u) < (b ^ 0x80000000u);
+  }
+};
+/// The same the other way round.
+struct lower_half_last_downwards
+{
+  __host__ __device__ bool operator()(std::uint32_t a, std::uint32_t b) const
+  {
+    return upper_half_first{}(b, a);
+  }
+};
+/// An order of which values say nothing.
+struct scrambled
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key a, Key b) const
+  {
+    return static_cast<Key>(a * Key{0x9e3779b1u}) < static_cast<Key>(b * Key{0x9e3779b1u});
+  }
+};
+
+// The blocks of a wave agree about all they see, but for one neighbour, or for the edge of a bucket.
+TEST(ValueOrderDenied, InOneWave)
+{
+  using key = std::uint32_t;
+  for (std::size_t const n : sizes_of_one_wave())
+  {
+    SCOPED_TRACE(n);
+    auto even = make_keys<key>(n, [](std::size_t i) { return static_cast<key>(mixed(i)) & ~1u; });
+    check_stable<key>(even, odd_ones_first{}, gpusort::merge_sort); // accepted
+    even[n - 3] = even[5] + 1;
+    check_stable<key>(even, odd_ones_first{}, gpusort::merge_sort);
+    check_stable<key>(even, without_lowest_bit{}, gpusort::merge_sort);
+    even[n - 3] = ~0u;
+    check_stable<key>(even, greatest_first{}, gpusort::merge_sort);
+    // Halves of the input, between two tiles, are those of all values, and those of the buckets.
+    std::size_t const tile  = static_cast<std::size_t>(gpusort::radix::wave_tile_for(n));
+    std::size_t const lower = n / 2 / tile * tile;
+    auto const halves       = make_keys<key>(n, [=](std::size_t i) {
+      return static_cast<key>(mixed(i) >> 33) | (i < lower ? 0u : 0x80000000u);
+    });
+    check_stable<key>(halves, upper_half_first{}, gpusort::merge_sort);
+    check_stable<key>(halves, lower_half_last_downwards{}, gpusort::merge_sort);
+    check_stable<key>(even, scrambled{}, gpusort::merge_sort);
+    check_stable<std::uint64_t>(make_keys<std::uint64_t>(n, mixed), scrambled{}, gpusort::merge_sort);
+  }
+}
+
+TEST(ValueOrderAccepted, AWaveAsksOncePerKey)
+{
+  if (in_a_hurry())
+  {
+    GTEST_SKIP() << "blocks do not wait for each other as long as a sanitizer makes them take";
+  }
+  std::size_t const n = 300'007;
+  gpusort::testing::guarded_array<unsigned long long> room(1);
+  unsigned long long const none = 0;
+  auto* const asked             = room.load(&none, 1, 0);
+  thrust::device_vector<std::uint64_t> keys(make_keys<std::uint64_t>(n, mixed));
+  gpusort::sort(gpusort::merge_sort, keys.begin(), keys.end(), counting<upwards>{asked});
+  unsigned long long count = 0;
+  gpusort::testing::require(cudaMemcpy(&count, asked, sizeof count, cudaMemcpyDeviceToHost), "count");
+  // Each neighbour in the end, and a few of each tile in the beginning.
+  EXPECT_GE(count, n - 1);
+  EXPECT_LE(count, n - 1 + gpusort::radix::most_wave_tiles * gpusort::radix::wave_threads + gpusort::radix::radix_size);
+}
+
 template <class Pair>
 class ValueOrderOfFloats : public ::testing::Test
 {};
@@ -309,6 +420,16 @@ TYPED_TEST(ValueOrderOfFloats, ZerosOfBothSigns)
     check<value>(make_keys<key>(n, with_zeros(3)), downwards{});
     check_stable<value>(make_keys<key>(n % 1000 + 20, with_zeros(9)), upwards{}, gpusort::merge_sort);
     check_stable<value>(make_keys<key>(n % 1000 + 1500, with_zeros(2)), downwards{}, gpusort::merge_sort);
+  }
+  for (std::size_t const n : sizes_of_one_wave())
+  {
+    auto const zero_in = [](std::size_t one_in) {
+      return [=](std::size_t i) {
+        return mixed(i) % one_in == 0 ? (mixed(~i) % 2 == 0 ? key{0} : -key{0}) : static_cast<key>(mixed(i) % 99'991);
+      };
+    };
+    check_stable<value>(make_keys<key>(n, zero_in(1000)), upwards{}, gpusort::merge_sort);
+    check_stable<value>(make_keys<key>(n, zero_in(1)), downwards{}, gpusort::merge_sort);
   }
 }
 

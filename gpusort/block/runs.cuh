@@ -3,21 +3,21 @@
 #pragma once
 
 #include <gpusort/block/prefix_sum.cuh>
+#include <gpusort/block/runs.h>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
-#include <gpusort/hybrid/tuning.h>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace gpusort::hybrid
+namespace gpusort::block
 {
 
 /// The tiles of a segment, in order. What is pointed to belongs to the segment's first tile, or group of tiles.
 struct segment_tiles
 {
   std::uint16_t const* starts; // tiles x buckets: where each begins in the tile; null: all elements lie side by side
-  unsigned long long const* before; // groups x buckets: elements of each in the groups before
+  unsigned long long const* before; // groups x buckets: elements of each in the groups before; null: nobody skips any
   std::uint64_t begin; // of the segment
   std::uint64_t size;
   std::uint32_t count;
@@ -63,8 +63,8 @@ public:
     row of[rows];
     std::uint32_t from[Threads]; // where a run lies, from the first of the tiles on, less its first number
     std::int32_t end; // number behind the last
-    block::warp_sums<std::uint32_t, Threads> sums;
-    block::warp_sums<std::uint32_t, Threads> run_sums;
+    warp_sums<std::uint32_t, Threads> sums;
+    warp_sums<std::uint32_t, Threads> run_sums;
   };
 
   __device__ run_source(shared_storage& shared,
@@ -144,9 +144,8 @@ private:
     {
       shared_.of[thread].begun = 0;
     }
-    auto const count = static_cast<std::int32_t>(end - start);
-    std::int32_t const number =
-      begin + static_cast<std::int32_t>(block::exclusive_sum<Threads>(shared_.sums, end - start));
+    auto const count           = static_cast<std::int32_t>(end - start);
+    std::int32_t const number  = begin + static_cast<std::int32_t>(exclusive_sum<Threads>(shared_.sums, end - start));
     std::int32_t const visible = number > 0 ? number : 0; // where it begins among the elements of the source
     bool const is_here         = visible < number + count && visible < Most;
     if (is_here)
@@ -159,8 +158,7 @@ private:
     }
     __syncthreads();
     std::uint32_t const begun = thread < rows ? shared_.of[thread].begun : 0;
-    std::uint32_t const runs =
-      block::exclusive_sum<Threads>(shared_.run_sums, static_cast<std::uint32_t>(__popc(begun)));
+    std::uint32_t const runs  = exclusive_sum<Threads>(shared_.run_sums, static_cast<std::uint32_t>(__popc(begun)));
     if (thread < rows)
     {
       shared_.of[thread].runs_before = static_cast<std::int32_t>(runs);
@@ -181,7 +179,7 @@ private:
     auto const lane = static_cast<int>(threadIdx.x) % 32;
     if (tiles_.starts == nullptr)
     {
-      block::load_rows<Step>(from + tiles_.begin, held, size, first_row);
+      load_rows<Step>(from + tiles_.begin, held, size, first_row);
       return;
     }
     std::uint32_t tile = first_tile_;
@@ -232,4 +230,45 @@ private:
   bool listed_ = false; // the tables have all of the source
 };
 
-} // namespace gpusort::hybrid
+/// What bin_sort wants of its keys, which lie in runs.
+template <class Bits, class Source>
+struct keys_in_runs
+{
+  Source& source;
+  Bits& first; // in shared memory
+
+  template <int Threads, int N>
+  __device__ void read_keys(Bits (&held)[N], int n)
+  {
+    auto const thread = static_cast<int>(threadIdx.x);
+    held[0]           = 0;
+    source.template load_keys<Threads / 32>(held, n, thread / 32);
+    if (thread == 0)
+    {
+      first = held[0];
+    }
+    if (n < Threads)
+    {
+      __syncthreads();
+      held[0] = thread < n ? held[0] : first;
+    }
+#pragma unroll
+    for (int i = 1; i < N; ++i)
+    {
+      held[i] = i * Threads + thread < n ? held[i] : held[0];
+    }
+  }
+
+  /// They are all alike.
+  template <int Threads, int Items>
+  __device__ void move(int n, Bits* keys_out, no_values*) const
+  {
+#pragma unroll 1
+    for (int at = static_cast<int>(threadIdx.x); at < n; at += Threads)
+    {
+      keys_out[at] = first;
+    }
+  }
+};
+
+} // namespace gpusort::block

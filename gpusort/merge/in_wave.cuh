@@ -1,0 +1,305 @@
+// Sorting in one wave of blocks by the values of keys, if the comparator agrees to that. Blocks hold what they have sorted until all of
+// them have asked it; if it disagrees, nothing has been written, and the input is still to be sorted.
+#pragma once
+
+#include <gpusort/merge/checks.cuh>
+#include <gpusort/merge/tuning.h>
+#include <gpusort/radix/findings.cuh>
+#include <gpusort/radix/key_order.h>
+#include <gpusort/radix/one_wave.cuh>
+#include <gpusort/radix/tuning.h>
+#include <gpusort/radix/value_order.cuh>
+#include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/launch.cuh>
+#include <gpusort/runtime/layout.h>
+#include <gpusort/runtime/residency.cuh>
+
+#include <cuda/atomic>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace gpusort::merge
+{
+
+/// The first and the last key of each bucket, for what comes before or behind it.
+template <class Bits>
+struct wave_edges
+{
+  Bits first[radix::radix_size];
+  Bits last[radix::radix_size];
+  std::uint32_t sizes[radix::radix_size];
+};
+
+/// Asks the comparator about neighbours of a tile, so few that it is soon known if values have nothing to say.
+template <class Key, class Compare>
+struct asks_about_tile
+{
+  Compare comp;
+
+  __device__ std::uint32_t operator()(radix::bits_t<Key> const* keys, int size)
+  {
+    return size < 2 ? 0 : radix::seen_of_neighbours(reinterpret_cast<Key const*>(keys), size, comp);
+  }
+};
+
+/// Asks as asks_comparator does, and then waits for what all other blocks say.
+template <class Key, class Compare>
+struct asks_wave
+{
+  using bits                 = radix::bits_t<Key>;
+  using state                = ::cuda::atomic_ref<wave_verdict, ::cuda::thread_scope_device>;
+  static constexpr bool asks = true;
+
+  radix::asks_comparator<Key, Compare> neighbours;
+  wave_verdict* all;
+  wave_edges<bits>* edges;
+  unsigned number; // of the bucket, in the order of the output
+
+  __device__ bool operator()(bits before, bits own) const
+  {
+    return neighbours(before, own);
+  }
+
+  __device__ void note(int at, int n, bits key) const
+  {
+    if (at == 0)
+    {
+      edges->first[number] = key;
+    }
+    if (at == n - 1)
+    {
+      edges->last[number] = key;
+    }
+  }
+
+  __device__ bool all_agree(bool own) const
+  {
+    return settle(own, true);
+  }
+
+  /// Tells all others whether this block agrees. If they are to be waited for, returns whether all do. The last one to agree asks
+  /// about the edges of all buckets, and so settles it. Nobody waits long: blocks that have yet to begin may need his place. Called by
+  /// all threads.
+  __device__ bool settle(bool agrees, bool waits) const
+  {
+    __shared__ bool shared_answer;
+    state const found(*all);
+    agrees = __syncthreads_and(agrees) != 0; // and all edges have been written
+    if (threadIdx.x == 0)
+    {
+      shared_answer = agrees && (found.fetch_add(1, ::cuda::std::memory_order_acq_rel) == radix::radix_size - 1);
+      if (!agrees)
+      {
+        found.fetch_or(verdict::refused, ::cuda::std::memory_order_relaxed);
+      }
+    }
+    __syncthreads();
+    bool const is_last = shared_answer; // and nobody has refused
+    if (is_last)
+    {
+      bool const fits = __syncthreads_and(agrees_about_edges()) != 0;
+      if (threadIdx.x == 0)
+      {
+        decide(found, fits ? verdict::accepted : verdict::refused);
+      }
+    }
+    if (!waits || !agrees)
+    {
+      return false;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+    {
+      wave_verdict now    = found.load(::cuda::std::memory_order_acquire);
+      long long const end = clock64() + most_clocks;
+      while ((now & (verdict::accepted | verdict::refused)) == 0)
+      {
+        if (clock64() > end)
+        {
+          decide(found, verdict::refused);
+        }
+        now = found.load(::cuda::std::memory_order_acquire);
+      }
+      shared_answer = (now & verdict::accepted) != 0;
+    }
+    __syncthreads();
+    return shared_answer;
+  }
+
+private:
+  static constexpr long long most_clocks = 200'000; // a tenth of a millisecond: ten times what a wave takes
+
+  /// Settles it, unless somebody has.
+  __device__ static void decide(state const& found, wave_verdict answer)
+  {
+    wave_verdict now = found.load(::cuda::std::memory_order_relaxed);
+    while ((now & (verdict::accepted | verdict::refused)) == 0
+           && !found.compare_exchange_weak(now, now | answer, ::cuda::std::memory_order_acq_rel))
+    {
+    }
+  }
+
+  /// Whether the comparator agrees that the thread's bucket, if it has one, goes behind the last one before it that is not empty.
+  __device__ bool agrees_about_edges() const
+  {
+    bool agrees = true;
+    for (unsigned b = threadIdx.x; b < radix::radix_size; b += blockDim.x)
+    {
+      unsigned before = b;
+      while (before > 0 && __ldcg(&edges->sizes[before - 1]) == 0)
+      {
+        --before;
+      }
+      if (before > 0 && __ldcg(&edges->sizes[b]) != 0)
+      {
+        agrees = neighbours(__ldcg(&edges->last[before - 1]), __ldcg(&edges->first[b])) && agrees;
+      }
+    }
+    return agrees;
+  }
+};
+
+/// Sorts buckets from the second arrays into the first ones, all or none of them, by value, upwards or downwards.
+/// Grid: radix_size. Block: wave_sort_threads. Shared: wave_sort_storage.
+template <class Key, class Value, class Compare>
+__global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_blocks(radix::wave_sort_threads, 2))
+  sort_wave_by_value(radix::wave_tiles tiles,
+                     wave_verdict* all,
+                     wave_edges<radix::bits_t<Key>>* edges,
+                     radix::buffers<radix::bits_t<Key>, Value> at,
+                     Compare comp)
+{
+  using order   = radix::key_order_t<Key>;
+  using bits    = radix::bits_t<Key>;
+  using storage = radix::wave_sort_storage<bits, radix::kind_of<Key>() == radix::key_kind::floating_point, Value>;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<storage*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  block::segment_tiles const runs = tiles.runs();
+  unsigned bucket                 = blockIdx.x;
+  radix::wave_bucket where        = radix::find_in_wave(shared.bucket, tiles, runs, bucket);
+  if (!radix::may_be_sorted(where.seen))
+  {
+    return; // nobody has accepted anything
+  }
+  if ((where.seen & (radix::seen::ascent | radix::seen::descent | radix::seen::twin)) == 0)
+  {
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+    {
+      *all = verdict::accepted; // there is one key
+    }
+    return;
+  }
+  bool const is_upwards = (where.seen & radix::seen::not_upwards) == 0;
+  if (!is_upwards)
+  {
+    __syncthreads();
+    bucket      = radix::radix_size - 1 - bucket;
+    where       = radix::find_in_wave(shared.bucket, tiles, runs, bucket);
+    where.begin = tiles.n - where.begin - where.size;
+  }
+  order const values =
+    radix::order_of_values<Key>(is_upwards ? radix::value_order::ascending : radix::value_order::descending);
+  asks_wave<Key, Compare> const agrees{{values, nullptr, comp}, all, edges, blockIdx.x};
+  if (threadIdx.x == 0)
+  {
+    edges->sizes[blockIdx.x] = where.size;
+  }
+  bool is_sorted = false;
+  if (where.size > 0 && where.size <= radix::most_in_wave_bucket)
+  {
+    is_sorted = radix::sort_in_wave(shared, values, runs, bucket, where, at, agrees);
+  }
+  if (!is_sorted)
+  {
+    // Nobody else knows yet if there is nothing to sort, or if bins do not sort it.
+    agrees.settle(where.size == 0, false);
+  }
+}
+
+/// One wave for comparators that may order numbers as their values are ordered.
+struct one_wave
+{
+  /// What it needs beside a second pair of arrays.
+  template <class Key>
+  struct plan
+  {
+    std::size_t starts = 0, seen = 0, edges = 0;
+    runtime::layout layout;
+
+    explicit plan(std::size_t n)
+    {
+      auto const tiles = runtime::blocks_for(n, static_cast<std::size_t>(radix::wave_tile_for(n)));
+      starts           = layout.add(tiles * radix::radix_size, sizeof(std::uint16_t));
+      seen             = layout.add(tiles, sizeof(std::uint32_t));
+      edges            = layout.add(1, sizeof(wave_edges<radix::bits_t<Key>>));
+    }
+  };
+
+  /// Whether it is tried for n elements.
+  template <class Key, class Value, class Compare>
+  static constexpr bool may_sort(std::size_t n)
+  {
+    return radix::tries_values_v<Key, Value, Compare> && n >= least_in_wave && n <= radix::most_in_wave;
+  }
+
+  /// Sorts n elements, or leaves them as they are: `all` says which. Returns whether it has been tried. `base`: a plan's memory.
+  template <class Key, class Value, class Compare>
+  static bool sort(cudaStream_t stream,
+                   void* base,
+                   radix::buffers<Key, Value> const& at,
+                   std::size_t n,
+                   wave_verdict* all,
+                   Compare comp)
+  {
+    using bits              = radix::bits_t<Key>;
+    using carried           = typename radix::carried_value<Value>::type;
+    constexpr bool is_float = radix::kind_of<Key>() == radix::key_kind::floating_point;
+    using tile_storage      = radix::tile_storage<bits, is_float, carried>;
+    using sort_storage      = radix::wave_sort_storage<bits, is_float, carried>;
+    auto* const sort_kernel = sort_wave_by_value<Key, carried, Compare>;
+    runtime::launch_shape const sort_shape{
+      radix::radix_size, radix::wave_sort_threads, sizeof(sort_storage), 0, 1, true};
+    if (std::max(sizeof(tile_storage), sizeof(sort_storage)) > runtime::shared_bytes_of_device()
+        || !runtime::can_run_together(sort_kernel, sort_shape))
+    {
+      return false;
+    }
+    plan<Key> const plan(n);
+    base           = plan.layout.base(base);
+    int const tile = radix::wave_tile_for(n);
+    radix::wave_tiles const tiles{
+      static_cast<std::uint32_t>(n),
+      tile,
+      static_cast<std::uint32_t>(runtime::blocks_for(n, static_cast<std::size_t>(tile))),
+      runtime::at_offset<std::uint16_t>(base, plan.starts),
+      runtime::at_offset<std::uint32_t>(base, plan.seen)};
+    radix::buffers<bits, carried> const arrays{
+      {reinterpret_cast<bits*>(at.keys[0]), reinterpret_cast<bits*>(at.keys[1])},
+      {reinterpret_cast<carried*>(at.values[0]), reinterpret_cast<carried*>(at.values[1])}};
+    using ask = asks_about_tile<Key, Compare>;
+    runtime::launch(radix::order_in_tiles<bits, is_float, carried, ask>,
+                    {tiles.count, radix::wave_threads, sizeof(tile_storage), 0, 1, true},
+                    stream,
+                    radix::values_upwards<Key>(),
+                    tiles,
+                    radix::cleared_words{all, 1, nullptr},
+                    arrays,
+                    ask{comp});
+    runtime::launch(sort_kernel,
+                    sort_shape,
+                    stream,
+                    tiles,
+                    all,
+                    runtime::at_offset<wave_edges<bits>>(base, plan.edges),
+                    arrays,
+                    comp);
+    return true;
+  }
+};
+
+} // namespace gpusort::merge
