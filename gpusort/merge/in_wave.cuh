@@ -121,6 +121,7 @@ struct asks_wave
         {
           decide(found, verdict::refused);
         }
+        __nanosleep(32);
         now = found.load(::cuda::std::memory_order_acquire);
       }
       shared_answer = (now & verdict::accepted) != 0;

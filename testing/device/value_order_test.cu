@@ -296,7 +296,7 @@ std::vector<std::size_t> sizes_of_one_wave()
   constexpr std::size_t most  = gpusort::radix::most_in_wave;
   if (in_a_hurry())
   {
-    return {least, 2 * least + 7};
+    return {least + 77};
   }
   return {least - 1, least, 2 * least - 2, 2 * least + 7, 300'007, most - 1, most, most + 1};
 }
@@ -308,12 +308,19 @@ TYPED_TEST(ValueOrder, InOneWave)
   for (std::size_t const n : sizes_of_one_wave())
   {
     SCOPED_TRACE(n);
-    auto const any   = make_keys<key>(n, any_key<key>);
+    auto const any  = make_keys<key>(n, any_key<key>);
+    auto const few  = make_keys<key>(n, [](std::size_t i) { return static_cast<key>(mixed(i) % 7); });
+    auto const same = make_keys<key>(n, [](std::size_t) { return static_cast<key>(5); });
+    check_stable<value>(any, upwards{}, gpusort::merge_sort);
+    check_stable<value>(few, downwards{}, gpusort::merge_sort);
+    check_stable<value>(same, upwards{}, gpusort::merge_sort);
+    if (in_a_hurry())
+    {
+      continue; // blocks that wait for each other take long where one is run after the other
+    }
     auto const even  = make_keys<key>(n, [](std::size_t i) { return static_cast<key>(mixed(i) % 100'000'000); });
-    auto const same  = make_keys<key>(n, [](std::size_t) { return static_cast<key>(5); });
     auto const up    = make_keys<key>(n, [](std::size_t i) { return static_cast<key>(i / 3); });
     auto const down  = make_keys<key>(n, [n](std::size_t i) { return static_cast<key>((n - i) / 3); });
-    auto const few   = make_keys<key>(n, [](std::size_t i) { return static_cast<key>(mixed(i) % 7); });
     auto const times = make_keys<key>(n, [n](std::size_t i) { return static_cast<key>(mixed(i) % (n / 9) * 1000); });
     // Too many close ones for bins.
     auto const close =
@@ -363,6 +370,10 @@ TEST(ValueOrderDenied, InOneWave)
     check_stable<key>(even, odd_ones_first{}, gpusort::merge_sort); // accepted
     even[n - 3] = even[5] + 1;
     check_stable<key>(even, odd_ones_first{}, gpusort::merge_sort);
+    if (in_a_hurry())
+    {
+      continue;
+    }
     check_stable<key>(even, without_lowest_bit{}, gpusort::merge_sort);
     even[n - 3] = ~0u;
     check_stable<key>(even, greatest_first{}, gpusort::merge_sort);
@@ -381,10 +392,6 @@ TEST(ValueOrderDenied, InOneWave)
 
 TEST(ValueOrderAccepted, AWaveAsksOncePerKey)
 {
-  if (in_a_hurry())
-  {
-    GTEST_SKIP() << "blocks do not wait for each other as long as a sanitizer makes them take";
-  }
   std::size_t const n = 300'007;
   gpusort::testing::guarded_array<unsigned long long> room(1);
   unsigned long long const none = 0;
@@ -395,6 +402,10 @@ TEST(ValueOrderAccepted, AWaveAsksOncePerKey)
   gpusort::testing::require(cudaMemcpy(&count, asked, sizeof count, cudaMemcpyDeviceToHost), "count");
   // Each neighbour in the end, and a few of each tile in the beginning.
   EXPECT_GE(count, n - 1);
+  if (in_a_hurry())
+  {
+    return; // blocks do not wait for each other as long as a sanitizer makes them take, and then all is merged
+  }
   EXPECT_LE(count, n - 1 + gpusort::radix::most_wave_tiles * gpusort::radix::wave_threads + gpusort::radix::radix_size);
 }
 

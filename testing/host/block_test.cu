@@ -141,6 +141,42 @@ TEST(MergePath, StaysInBoundsWhateverTheComparatorAnswers)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
+// what one wave of blocks takes
+
+TEST(OneWave, TilesAreFewAndFull)
+{
+  for (std::size_t n = radix::most_before_wave; n <= radix::most_in_wave; n += n < 100'000 ? 511 : 20'011)
+  {
+    auto const tile = static_cast<std::size_t>(radix::wave_tile_for(n));
+    EXPECT_EQ(tile % radix::wave_threads, 0u) << n;
+    EXPECT_LE(tile, std::size_t{radix::wave_threads} * radix::wave_items) << n;
+    EXPECT_LE((n + tile - 1) / tile, std::size_t{radix::most_wave_tiles}) << n;
+    // One row less would not do, but for the least of tiles.
+    std::size_t const less = tile - radix::wave_threads;
+    EXPECT_TRUE(tile == std::size_t{radix::wave_threads} * radix::least_wave_items || less * radix::most_wave_tiles < n)
+      << n;
+  }
+}
+
+TEST(OneWave, EvenKeysPassForEven)
+{
+  // Of 2048 keys of a sample, the chance that one of 256 buckets has more than that, if each takes every key equally likely.
+  for (std::uint32_t n : {1u << 14, 1u << 16, 1u << 18, 1u << 19, 1u << 20})
+  {
+    constexpr double mean = double{radix::wave_threads} * radix::wave_samples / radix::radix_size;
+    double term = std::exp(-mean), sum = term;
+    for (std::uint32_t i = 1; i <= radix::most_in_wave_sample(n); ++i)
+    {
+      term *= mean / i;
+      sum += term;
+    }
+    EXPECT_LT(radix::radix_size * (1 - sum), 0.002) << n;
+    EXPECT_GE(radix::most_in_wave_sample(n),
+              radix::wave_threads * radix::wave_samples * std::uint64_t{radix::most_in_wave_bucket} / n);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
 // rows_for
 
 TEST(RowsFor, IsWithinBoundsAndEnoughForTheBlocks)

@@ -647,7 +647,6 @@ private:
     static names const idle = {
       "membar",
       "fence",
-      "nanosleep",
       "griddepcontrol",
       "prefetch",
       "prefetchu",
@@ -665,6 +664,10 @@ private:
     else if (std::find(idle.begin(), idle.end(), w.opcode) != idle.end())
     {
       i.execute = do_nothing();
+    }
+    else if (w.opcode == "nanosleep")
+    {
+      i.execute = sleep_a_turn();
     }
     else
     {

@@ -19,6 +19,7 @@ namespace
 {
 
 std::uint64_t executed = 0;
+bool turn_ends         = false;
 
 constexpr std::uint32_t most_blocks_at_once = multiprocessors * 8;
 
@@ -627,8 +628,9 @@ bool run(frame& f, int turns)
           send(f, active, target);
           send(f, g.lanes & ~active, g.at + 1);
         }
-        if (backwards && --turns <= 0)
+        if (backwards && (--turns <= 0 || turn_ends))
         {
+          turn_ends = false;
           if (together)
           {
             send(f, g.lanes, g.at);
@@ -905,6 +907,11 @@ void aligned_bytes::resize(std::size_t bytes)
 std::uint64_t executed_instructions()
 {
   return executed;
+}
+
+void end_turn()
+{
+  turn_ends = true;
 }
 
 void run_kernel(function& kernel, launch_shape const& shape, std::vector<std::uint8_t> const& parameters)

@@ -14,7 +14,8 @@
 namespace gpusort::interpreter
 {
 
-constexpr std::uint32_t multiprocessors = 132; // of the device, as an H200 has them
+constexpr std::uint32_t multiprocessors              = 132; // of the device, as an H200 has them
+constexpr std::uint32_t schedulers_of_multiprocessor = 4;
 
 class device_memory;
 struct block;
@@ -141,8 +142,12 @@ struct cluster
   }
 };
 
-/// The instructions that warps have executed since the program began, which is also the time on the clock of the device.
+/// The instructions that warps have executed since the program began. The clock of the device goes as if all its schedulers had shared
+/// them out.
 std::uint64_t executed_instructions();
+
+/// Ends the turn of the warp that runs where it next jumps backwards: it has nothing to do.
+void end_turn();
 
 /// Runs a kernel to its end.
 void run_kernel(function& kernel, launch_shape const& shape, std::vector<std::uint8_t> const& parameters);

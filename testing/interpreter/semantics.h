@@ -134,6 +134,7 @@ enum class clock : std::uint8_t
 };
 
 handler read_clock(clock which, int width);
+handler sleep_a_turn();
 handler do_nothing();
 handler trap();
 handler unsupported();

@@ -189,7 +189,7 @@ void lanes_here(frame& f, instruction const& i, lane_mask mask)
 template <class T, clock Which>
 void time_now(frame& f, instruction const& i, lane_mask mask)
 {
-  std::uint64_t now = executed_instructions();
+  std::uint64_t now = executed_instructions() / (std::uint64_t{multiprocessors} * schedulers_of_multiprocessor);
   if constexpr (Which == clock::nanoseconds)
   {
     auto const since = std::chrono::steady_clock::now().time_since_epoch();
@@ -241,6 +241,11 @@ handler elect()
 handler active_mask()
 {
   return lanes_here;
+}
+
+handler sleep_a_turn()
+{
+  return [](frame&, instruction const&, lane_mask) { end_turn(); };
 }
 
 handler read_clock(clock which, int width)
