@@ -323,7 +323,7 @@ TYPED_TEST(ComparisonPaths, RunsThatAreAlikeAndRunsThatAreNot)
 {
   using key        = typename TypeParam::key;
   using value      = typename TypeParam::value;
-  using merge_plan = merge::many_ways::plan<key, value>;
+  using merge_plan = merge::many_ways::plan<key, value, typename TypeParam::order>;
   check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) { return mixed(i % merge_plan(n).steps.tile); });
   check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) {
     std::size_t const tile = merge_plan(n).steps.tile;
