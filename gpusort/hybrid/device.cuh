@@ -51,10 +51,12 @@ struct sample_sort
     };
 
     split_depth depth;
-    int tile = 0; // elements
+    int tile     = 0; // elements
+    bool in_wave = false; // first, if all blocks can run at once
     level_plan levels[most_levels];
     std::size_t counts_of_groups = 0; // of all levels
     std::size_t keys = 0, values = 0, all = 0, counts = 0, works = 0, left = 0, large = 0, leftovers = 0, cuts = 0;
+    std::size_t verdict = 0, wave = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
@@ -107,6 +109,12 @@ struct sample_sort
       large += at;
       leftovers += at;
       cuts += at;
+      if constexpr (tries_values && Form::merges_small_inputs)
+      {
+        in_wave = merge::one_wave::may_sort<Key, Value, Compare>(n);
+        verdict = layout.add(in_wave ? 1 : 0, sizeof(merge::wave_verdict));
+        wave    = layout.add(1, in_wave ? merge::one_wave::plan<Key>(n).layout.bytes() : 0);
+      }
     }
   };
 
@@ -114,9 +122,7 @@ struct sample_sort
   template <class Key, class Value, class Compare>
   static bool is_merged(std::size_t n)
   {
-    return Form::merges_small_inputs
-        && (!is_worth_splitting(n, sizeof(Key) + value_bytes_v<carried_t<Value>>)
-            || merge::one_wave::may_sort<Key, Value, Compare>(n))
+    return Form::merges_small_inputs && !is_worth_splitting(n, sizeof(Key) + value_bytes_v<carried_t<Value>>)
         && merge::many_ways::can_sort<Key, Value, Compare>(n);
   }
 
@@ -148,6 +154,17 @@ struct sample_sort
     work_lists const lists{runtime::at_offset<work>(base, plan.works),
                            Form::finishes_large ? runtime::at_offset<large_bucket>(base, plan.large) : nullptr,
                            runtime::at_offset<leftover>(base, plan.leftovers)};
+    merge::wave_verdict const* wave = nullptr;
+    if constexpr (plan.tries_values && Form::merges_small_inputs)
+    {
+      auto* const verdict = runtime::at_offset<merge::wave_verdict>(base, plan.verdict);
+      radix::buffers<Key, carried> const arrays{{at.keys[0], at.keys[1]}, {at.values[0], at.values[1]}};
+      if (plan.in_wave
+          && merge::one_wave::sort(stream, runtime::at_offset<void>(base, plan.wave), arrays, n, verdict, comp))
+      {
+        wave = verdict;
+      }
+    }
     runtime::check(cudaMemsetAsync(all, 0, sizeof(counters), stream), "gpusort: hybrid_sort: clear counters");
     runtime::launch(
       look_at_input<Key, Compare>,
@@ -158,6 +175,7 @@ struct sample_sort
       counts,
       plan.counts_of_groups,
       all,
+      wave,
       comp);
     // Where a block has too little shared memory for that, it is as if the comparator had another order.
     bool const tries_values = can_try_values<Key, carried, Compare>();

@@ -11,6 +11,7 @@
 #include <gpusort/block/warp.cuh>
 #include <gpusort/hybrid/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
+#include <gpusort/merge/checks.cuh>
 #include <gpusort/merge/kernels.cuh>
 #include <gpusort/radix/value_order.cuh>
 #include <gpusort/runtime/dependency.cuh>
@@ -187,13 +188,27 @@ struct buffers
 };
 
 /// Looks whether the input is sorted, or each element goes before the one in front of it; warps stop looking as soon as
-/// neither can be. Also clears `count` counts.
+/// neither can be. Also clears `count` counts. What a wave has sorted is sorted.
 /// Grid: any. Block: look_threads.
 template <class Key, class Compare>
-__global__ void __launch_bounds__(look_threads) look_at_input(
-  Key const* keys, std::size_t n, unsigned long long* counts, std::size_t count, counters* all, Compare comp)
+__global__ void __launch_bounds__(look_threads)
+  look_at_input(Key const* keys,
+                std::size_t n,
+                unsigned long long* counts,
+                std::size_t count,
+                counters* all,
+                merge::wave_verdict const* wave,
+                Compare comp)
 {
   runtime::wait_for_previous_kernel();
+  if (merge::is_sorted_by_wave(wave))
+  {
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+    {
+      all->seen = seen::no_descent;
+    }
+    return;
+  }
   std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * look_threads + threadIdx.x;
   std::size_t const step  = static_cast<std::size_t>(gridDim.x) * look_threads;
   for (std::size_t i = begin; i < count; i += step)

@@ -1,5 +1,5 @@
 // Merge sort on the GPU: sort tiles inside blocks, then merge runs until one is left: in one cluster, or many at once, where the
-// input is not too large for that, in pairs otherwise.
+// input is not too large for that, in pairs otherwise. Numbers that are not too many are tried by value first.
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 
@@ -46,7 +46,8 @@ void recover_after(cudaStream_t stream,
     wave);
 }
 
-/// Merge sort of inputs that are not too large: in one block or one cluster, or many runs at once. Stable; any comparator.
+/// Merge sort of inputs that are not too large: by value in one block or one wave of blocks, if the comparator agrees to that, or in one
+/// cluster, or many runs at once. Stable; any comparator.
 struct many_ways
 {
   template <class Key, class Value, input_class Class>

@@ -131,7 +131,7 @@ struct asks_wave
   }
 
 private:
-  static constexpr long long most_clocks = 200'000; // a tenth of a millisecond: ten times what a wave takes
+  static constexpr long long most_clocks = 200'000; // about a tenth of a millisecond: several times what a wave takes
 
   /// Settles it, unless somebody has.
   __device__ static void decide(state const& found, wave_verdict answer)

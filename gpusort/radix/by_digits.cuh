@@ -301,15 +301,17 @@ __device__ void swap_ends_slowly(T* elements, std::size_t n, std::size_t begin, 
   }
 }
 
-/// Phases of a launch that makes all passes, and ends the sort if the number of digits is even: then an odd number of passes leaves one
-/// to bring the result back, which keys that start in the second arrays need after an even number.
-constexpr int phases_for(int digits, bool in_wave)
-{
-  return in_wave ? digits + 1 : digits;
-}
+/// Whether passes that are phases of one launch end the sort: there are as many phases as digits, so an odd number of passes leaves
+/// one to bring the result back if that of the digits is even.
 constexpr bool phases_finish(int digits)
 {
   return digits % 2 == 0;
+}
+
+/// Phases of such a launch. After a wave there is one more: from the second arrays it is an even number of passes that has to be brought back.
+constexpr int phases_for(int digits, bool in_wave)
+{
+  return in_wave ? digits + 1 : digits;
 }
 
 /// Writes the places [begin, end) of the sorted keys of an input of few values.
@@ -386,8 +388,10 @@ __device__ void move_by_digits(
   using counter              = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
   bool const has_phases      = last - first > 1; // of the launch, whose tickets they share
   std::uint32_t const passes = found->passes;
-  bool const only_finishes   = has_phases && (found->reverses != 0 || found->values.count != 0);
-  last                       = passes < last ? passes : last;
+  // Tiles may be in order when the input is not. They are reversed only if they are what the input was, which has been noticed before.
+  bool const is_in_tiles   = found->in_tiles != 0 && passes == 0;
+  bool const only_finishes = has_phases && (found->reverses != 0 || found->values.count != 0 || is_in_tiles);
+  last                     = passes < last ? passes : last;
   if ((first >= last && !only_finishes) || (first == 0 && found->mixes != 0))
   {
     return;
@@ -480,7 +484,7 @@ __device__ void swap_ends(T* elements, std::size_t n, std::size_t begin, std::si
   }
 }
 
-/// After the passes: brings keys and values back to the caller's arrays, if the passes were odd in number; or reverses them, or
+/// After the passes: brings keys and values back to the caller's arrays, if they are in the second ones; or reverses them, or
 /// writes the few values that keys have, if that is all there is to do.
 /// Grid: any. Block: home_threads.
 template <class Bits, class Value>
@@ -492,7 +496,7 @@ __global__ void __launch_bounds__(home_threads)
   runtime::wait_for_previous_kernel();
   bool const reverses = found->reverses != 0;
   bool const is_few   = found->values.count != 0;
-  if (!reverses && !is_few && found->passes % 2 == 0)
+  if (!reverses && !is_few && (found->passes + found->in_tiles) % 2 == 0)
   {
     return;
   }

@@ -33,7 +33,8 @@ inline constexpr std::uint32_t not_downwards  = 64;
 inline constexpr std::uint32_t no_value_order = not_upwards | not_downwards;
 } // namespace seen
 
-/// What has been found out about the input, and so what is done with it; in device memory, zero before the sort.
+/// What has been found out about the input, and so what is done with it; in device memory, zero before the sort; but what
+/// one wave is about to sort counts as decided until it turns out otherwise.
 template <class Bits>
 struct findings
 {

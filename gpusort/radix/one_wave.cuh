@@ -54,12 +54,23 @@ struct seen_source
   bool is_last; // no key is behind the tile
   std::uint32_t seen = 0; // by this lane
 
-  template <int Step = 1, int N>
+  /// The rows of a warp in a tile of `size`, which has fewer than it has room for, if that is small.
+  __device__ static int rows_of(int size)
+  {
+    return (size + wave_threads - 1) / wave_threads;
+  }
+  /// Where the warp's elements end.
+  __device__ static int end_of(int size, int first_row)
+  {
+    return min(size, (first_row + rows_of(size)) * 32);
+  }
+
+  template <int N>
   __device__ void load_keys(Bits (&held)[N], int size, int first_row)
   {
-    elements.load_keys(held, size, first_row);
+    elements.load_keys(held, end_of(size, first_row), first_row);
     int const lane = static_cast<int>(threadIdx.x) % 32;
-    int const rows = (size + static_cast<int>(blockDim.x) - 1) / static_cast<int>(blockDim.x);
+    int const rows = rows_of(size);
     int const end  = (first_row + rows) * 32; // of the warp's
     Bits behind{};
     int const all = is_last ? size : size + 1;
@@ -87,10 +98,10 @@ struct seen_source
       }
     }
   }
-  template <int Step = 1, int N>
+  template <int N>
   __device__ void load_values(Value (&held)[N], int size, int first_row) const
   {
-    elements.load_values(held, size, first_row);
+    elements.load_values(held, end_of(size, first_row), first_row);
   }
 };
 

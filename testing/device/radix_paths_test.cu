@@ -773,6 +773,38 @@ TEST(RadixPaths, WavesWhoseSampleMisleads)
   }
 }
 
+TEST(RadixPaths, WavesWhoseTilesAreInOrder)
+{
+  // The input is not, and has a bucket that is too large, but every tile put in the order of its buckets is: digits have nothing to move, and
+  // all has to come home.
+  using key = std::uint32_t;
+  for (std::size_t const n : sizes_of_waves())
+  {
+    SCOPED_TRACE(n);
+    auto const check_both = [](std::vector<key> const& keys) {
+      check(keys);
+      check_order<key, thrust::less<key>, std::uint64_t>(keys);
+    };
+    std::vector<key> keys(n, 99);
+    keys[100] = 5; // in no sample
+    check_both(keys);
+    keys        = std::vector<key>(n, 99);
+    keys[n - 3] = 1000; // behind the last
+    keys[n - 2] = 99;
+    check_both(keys);
+    keys = keys_from<key>(n, [](std::size_t i) { return static_cast<key>(i / 8000); });
+    std::swap(keys[7999], keys[8000]);
+    check_both(keys);
+    std::size_t const tile = static_cast<std::size_t>(gpusort::radix::wave_tile_for(n));
+    check_both(keys_from<key>(n, [=](std::size_t i) {
+      return static_cast<key>(2 * (i / tile) + (mixed(i) % 16 == 0 ? 1 : 0));
+    }));
+    check_both(keys_from<key>(n, [=](std::size_t i) {
+      return static_cast<key>(i < n / 3 ? 7 : 2 * (i / tile) + 8 + (mixed(i) % 16 == 0 ? 1 : 0));
+    }));
+  }
+}
+
 TEST(RadixPaths, AWaveBucketsLimit)
 {
   // One bucket has all that a block sorts, or one more, and is its only one.

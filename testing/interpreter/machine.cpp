@@ -583,6 +583,7 @@ bool control(frame& f, instruction const& i, group& g, lane_mask active)
 /// Runs a warp until all lanes have left or wait, or it has jumped backwards for its number of turns. Whether all have left.
 bool run(frame& f, int turns)
 {
+  turn_ends                     = false;
   instruction const* const code = f.code_of->code.data();
   while (f.ready != 0 || (f.alive != 0 && wake_at_warp_sync(f)))
   {
