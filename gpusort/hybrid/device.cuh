@@ -1,5 +1,5 @@
 // Hybrid sort on the GPU: split into buckets by sampled splitters, up to four times, then sort each bucket in a block; what is not
-// worth that is merged.
+// worth that is merged. Numbers that are not too many are tried by value in one wave of blocks first.
 // Source: Sintorn and Assarsson, sections IV and V; a stable sample sort, so that any comparator will do.
 #pragma once
 
@@ -154,6 +154,7 @@ struct sample_sort
     work_lists const lists{runtime::at_offset<work>(base, plan.works),
                            Form::finishes_large ? runtime::at_offset<large_bucket>(base, plan.large) : nullptr,
                            runtime::at_offset<leftover>(base, plan.leftovers)};
+    runtime::check(cudaMemsetAsync(all, 0, sizeof(counters), stream), "gpusort: hybrid_sort: clear counters");
     merge::wave_verdict const* wave = nullptr;
     if constexpr (plan.tries_values && Form::merges_small_inputs)
     {
@@ -165,7 +166,6 @@ struct sample_sort
         wave = verdict;
       }
     }
-    runtime::check(cudaMemsetAsync(all, 0, sizeof(counters), stream), "gpusort: hybrid_sort: clear counters");
     runtime::launch(
       look_at_input<Key, Compare>,
       {std::min(runtime::blocks_for(n, look_threads), runtime::multiprocessors() * look_blocks_per_sm), look_threads},

@@ -188,7 +188,8 @@ struct buffers
 };
 
 /// Looks whether the input is sorted, or each element goes before the one in front of it; warps stop looking as soon as
-/// neither can be. Also clears `count` counts. What a wave has sorted is sorted.
+/// neither can be. Also clears `count` counts. What a wave has sorted
+/// is sorted, and nobody counts.
 /// Grid: any. Block: look_threads.
 template <class Key, class Compare>
 __global__ void __launch_bounds__(look_threads)

@@ -308,7 +308,8 @@ constexpr bool phases_finish(int digits)
   return digits % 2 == 0;
 }
 
-/// Phases of such a launch. After a wave there is one more: from the second arrays it is an even number of passes that has to be brought back.
+/// Phases of such a launch. After a wave there is one more: from the second arrays it is an even number of passes that has to be
+/// brought back.
 constexpr int phases_for(int digits, bool in_wave)
 {
   return in_wave ? digits + 1 : digits;

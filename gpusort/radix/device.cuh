@@ -1,5 +1,5 @@
-// Radix sort on the GPU: in one block, one cluster or one wave of blocks, if it fits; else keys of one or two bytes alone by counting, others
-// by buckets of the most significant bits, which blocks sort; or, where that cannot be or buckets would be too uneven, digit by
+// Radix sort on the GPU: in one block, one cluster or one wave of blocks, if it fits; else keys of one or two bytes alone by
+// counting, others by buckets of the most significant bits, which blocks sort; or, where that cannot be or buckets would be too uneven, digit by
 // digit, the least significant first. Which of these two, is decided on the device.
 // Source: Satish, Harris and Garland, section III; one read and one write a digit after Adinets and Merrill's onesweep.
 #pragma once
@@ -397,7 +397,7 @@ private:
     if constexpr (Plan::may_be_wave)
     {
       in_wave = plan.in_wave && wave_bytes<IsFloat, Bits, Value>() <= room;
-      static_assert(phases_finish(digits));
+      static_assert(phases_finish(digits)); // so that the launch of all passes brings home what tiles have
       if (in_wave)
       {
         sort_in_wave(stream, order, plan, base, n, at);
@@ -444,7 +444,7 @@ private:
       at.keys[1],
       order,
       with_values,
-      splits_apart && by_buckets && !together,
+      splits_apart && by_buckets && !in_wave && !together,
       rows,
       copies_log2,
       bins,

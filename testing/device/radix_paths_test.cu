@@ -613,7 +613,7 @@ TEST(RadixPaths, ClustersWhoseSampleMisleads)
 {
   // A cluster samples one key of each 512th part. What it meets is even and the rest is alike, or close together; or what it
   // meets is alike, and the rest is even.
-  using key          = std::uint64_t;
+  using key          = unsigned __int128;
   auto const samples = gpusort::radix::sort_shape_for(sizeof(key), 0, sort_class::large).threads;
   for (std::size_t const n : sizes_of_clusters<key>())
   {
@@ -638,7 +638,7 @@ TEST(RadixPaths, ClustersWhoseSampleMisleads)
 TEST(RadixPaths, ASharesLimit)
 {
   // One value has a block's tile of keys, or one more, just where a share of the 16 blocks is; all others are far from it.
-  using key              = std::uint64_t;
+  using key              = unsigned __int128;
   std::size_t const tile = tile_of(sort_class::large, sizeof(key));
   std::size_t const n    = most_of_16;
   std::size_t const mean = n / 16;
@@ -741,15 +741,17 @@ TEST(RadixPaths, WavesThatGoByDigits)
 
 TEST(RadixPaths, WavesWhoseSampleMisleads)
 {
-  // What the sample meets is even, and the rest is alike or close together, so that keys go by digits from where tiles have left them: in
-  // passes of an even and an odd number. Or what it meets is alike, and the rest is even.
+  // What the sample meets is even, and the rest is alike or close together, so that keys go by digits from where tiles have left
+  // them: in four passes and in three. Or what it meets is alike, and the rest is even.
   using key = std::uint64_t;
   for (std::size_t const n : sizes_of_waves())
   {
     SCOPED_TRACE(n);
     for (key const range : {key{1}, key{200}, key{60'000}, key{10'000'000}})
     {
-      std::vector<key> close    = keys_from<key>(n, [=](std::size_t i) { return 0x7777'0000u + mixed(i) % range; });
+      std::vector<key> close = keys_from<key>(n, [=](std::size_t i) { return 0x7777'0000u + mixed(i) % range; });
+      std::vector<key> in_three =
+        keys_from<key>(n, [=](std::size_t i) { return 0x77'0000u + mixed(i) % range % 60'000; });
       std::vector<key> even     = keys_from<key>(n, mixed);
       std::size_t const each    = gpusort::radix::wave_samples;
       std::size_t const threads = gpusort::radix::wave_threads;
@@ -760,11 +762,13 @@ TEST(RadixPaths, WavesWhoseSampleMisleads)
         {
           std::size_t const place = i * (stride + each) + i * 61 % stride + j;
           close[place]            = mixed(place) % 0x1'0000'0000u;
+          in_three[place]         = mixed(place) % 0x100'0000u;
           even[place]             = 99;
         }
       }
       check(close);
       check_order<key, thrust::less<key>, key>(close);
+      check(in_three);
       if (range == 1)
       {
         check(even);
@@ -775,8 +779,8 @@ TEST(RadixPaths, WavesWhoseSampleMisleads)
 
 TEST(RadixPaths, WavesWhoseTilesAreInOrder)
 {
-  // The input is not, and has a bucket that is too large, but every tile put in the order of its buckets is: digits have nothing to move, and
-  // all has to come home.
+  // The input is not, and has a bucket that is too large, but every tile put in the order of its buckets is: digits have nothing
+  // to move, and all has to come home.
   using key = std::uint32_t;
   for (std::size_t const n : sizes_of_waves())
   {
@@ -790,7 +794,6 @@ TEST(RadixPaths, WavesWhoseTilesAreInOrder)
     check_both(keys);
     keys        = std::vector<key>(n, 99);
     keys[n - 3] = 1000; // behind the last
-    keys[n - 2] = 99;
     check_both(keys);
     keys = keys_from<key>(n, [](std::size_t i) { return static_cast<key>(i / 8000); });
     std::swap(keys[7999], keys[8000]);
@@ -800,7 +803,7 @@ TEST(RadixPaths, WavesWhoseTilesAreInOrder)
       return static_cast<key>(2 * (i / tile) + (mixed(i) % 16 == 0 ? 1 : 0));
     }));
     check_both(keys_from<key>(n, [=](std::size_t i) {
-      return static_cast<key>(i < n / 3 ? 7 : 2 * (i / tile) + 8 + (mixed(i) % 16 == 0 ? 1 : 0));
+      return static_cast<key>(i < 6000 ? 7 : 2 * (i / tile) + 8 + (mixed(i) % 16 == 0 ? 1 : 0));
     }));
   }
 }
@@ -983,22 +986,41 @@ TEST(RadixPaths, AGraphSortsWhateverItIsGiven)
   }
 }
 
+/// Launches of a sort of n keys, in memory that it is given.
+template <class Key>
+std::size_t launches_for(std::size_t n)
+{
+  gpusort::testing::own_stream const stream;
+  thrust::device_vector<Key> keys(n);
+  Key* const first        = thrust::raw_pointer_cast(keys.data());
+  std::size_t const bytes = gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), first, first + n);
+  thrust::device_vector<char> memory(bytes);
+  gpusort::workspace ws{thrust::raw_pointer_cast(memory.data()), bytes};
+  gpusort::testing::captured_call const graph(stream, [&] {
+    gpusort::sort(gpusort::radix_sort(thrust::cuda::par_nosync(ws).on(stream)), first, first + n);
+  });
+  return graph.nodes();
+}
+
 TEST(RadixPaths, ClustersAreOneLaunch)
 {
-  using key = std::uint64_t;
-  gpusort::testing::own_stream const stream;
-  for (std::size_t const n : {std::size_t{9216}, std::size_t{9217}, most_of_16})
+  for (std::size_t const n : {std::size_t{9216}, std::size_t{9217}, gpusort::radix::most_before_wave})
   {
-    SCOPED_TRACE(n);
-    thrust::device_vector<key> keys(n);
-    key* const first        = thrust::raw_pointer_cast(keys.data());
-    std::size_t const bytes = gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), first, first + n);
-    thrust::device_vector<char> memory(bytes);
-    gpusort::workspace ws{thrust::raw_pointer_cast(memory.data()), bytes};
-    gpusort::testing::captured_call const graph(stream, [&] {
-      gpusort::sort(gpusort::radix_sort(thrust::cuda::par_nosync(ws).on(stream)), first, first + n);
-    });
-    EXPECT_EQ(graph.nodes() == 1, has_clusters_of(n <= most_of_8 ? 8 : 16)) << graph.nodes() << " nodes";
+    EXPECT_EQ(launches_for<std::uint64_t>(n) == 1, has_clusters_of(n <= most_of_8 ? 8 : 16)) << n;
+  }
+  for (std::size_t const n : {gpusort::radix::most_before_wave + 1, most_of_16})
+  {
+    EXPECT_EQ(launches_for<unsigned __int128>(n) == 1, has_clusters_of(n <= most_of_8 ? 8 : 16)) << n;
+  }
+}
+
+TEST(RadixPaths, WavesAreFourLaunches)
+{
+  // Two that sort, and two for what they leave.
+  for (std::size_t const n : {gpusort::radix::most_before_wave + 1, gpusort::radix::most_in_wave})
+  {
+    EXPECT_EQ(launches_for<std::uint32_t>(n), 4u) << n;
+    EXPECT_EQ(launches_for<double>(n), 4u) << n;
   }
 }
 
