@@ -121,17 +121,16 @@ struct device
       bins                      = layout.add(digits * radix_size, sizeof(std::uint64_t));
       found                     = layout.add(1, sizeof(findings<bits>));
       tickets                   = layout.add(digits, sizeof(std::uint32_t));
-      status                    = layout.add(words, sizeof(std::uint32_t));
-      next_bins                 = layout.add(2 * radix_size, sizeof(std::uint64_t));
-      begins                    = layout.add(buckets + 1, sizeof(std::uint64_t));
-      crowded                   = layout.add(lists ? buckets : 0, sizeof(std::uint32_t));
-      stretches                 = layout.add(spare, sizeof(block::segment));
-      if (in_wave)
-      {
-        std::size_t const wave = runtime::blocks_for(n, static_cast<std::size_t>(wave_tile_for(n)));
-        starts                 = layout.add(wave * radix_size, sizeof(std::uint16_t));
-        seen_in_tiles          = layout.add(wave, sizeof(std::uint32_t));
-      }
+      // What tiles of a wave note is done with when passes begin that look back.
+      std::size_t const wave  = in_wave ? runtime::blocks_for(n, static_cast<std::size_t>(wave_tile_for(n))) : 0;
+      std::size_t const notes = wave * radix_size * sizeof(std::uint16_t);
+      status                  = layout.add(1, std::max(words * sizeof(std::uint32_t), notes));
+      starts                  = status;
+      next_bins               = layout.add(2 * radix_size, sizeof(std::uint64_t));
+      begins                  = layout.add(buckets + 1, sizeof(std::uint64_t));
+      crowded                 = layout.add(lists ? buckets : 0, sizeof(std::uint32_t));
+      stretches               = layout.add(spare, sizeof(block::segment));
+      seen_in_tiles           = layout.add(wave, sizeof(std::uint32_t));
     }
 
     /// Most elements that one block sorts on every device.
