@@ -27,8 +27,8 @@ struct value_sort
     block::staged_bin_sort<radix::bits_t<Key>,
                            Value,
                            radix::key_order_t<Key>,
-                           value_sort_shape_of<Key, Value>().threads,
-                           value_sort_shape_of<Key, Value>().threads * value_sort_shape_of<Key, Value>().items>;
+                           value_sort_shape_v<Key, Value>.threads,
+                           value_sort_shape_v<Key, Value>.threads * value_sort_shape_v<Key, Value>.items>;
 };
 template <class Key>
 struct value_sort<Key, block::no_values>
@@ -37,13 +37,13 @@ struct value_sort<Key, block::no_values>
     block::bin_sort<radix::bits_t<Key>,
                     block::no_values,
                     radix::key_order_t<Key>,
-                    value_sort_shape_of<Key, block::no_values>().threads,
-                    value_sort_shape_of<Key, block::no_values>().items>;
+                    value_sort_shape_v<Key, block::no_values>.threads,
+                    value_sort_shape_v<Key, block::no_values>.items>;
 };
 
 template <class Key, class Value>
 using value_source =
-  block::run_source<radix::bits_t<Key>, Value, value_sort_shape_of<Key, Value>().threads, most_by_value<Key, Value>>;
+  block::run_source<radix::bits_t<Key>, Value, value_sort_shape_v<Key, Value>.threads, most_by_value<Key, Value>>;
 
 template <class Key, class Value>
 struct value_sort_storage
@@ -94,18 +94,18 @@ __device__ void list_again(work const& whole,
 /// comparator does so too. What it has not sorted it lists again, by number: where the comparator does not agree about two
 /// neighbours, after which nobody tries any more; where keys are too close to each other for bins; what is only to be moved. What is too
 /// much for blocks that merge is listed by its buckets.
-/// Grid: any. Block: value_sort_shape_of's threads. Shared: value_sort_storage.
+/// Grid: any. Block: value_sort_shape_v's threads. Shared: value_sort_storage.
 template <class Key, class Value, class Compare>
 __global__ void __launch_bounds__(
-  value_sort_shape_of<Key, Value>().threads,
-  runtime::resident_blocks(value_sort_shape_of<Key, Value>().threads, value_sort_shape_of<Key, Value>().blocks))
+  value_sort_shape_v<Key, Value>.threads,
+  runtime::resident_blocks(value_sort_shape_v<Key, Value>.threads, value_sort_shape_v<Key, Value>.blocks))
   sort_by_value(
     buffers<Key, Value> at, work* works, std::uint32_t* left, leftover* leftovers, split_level<Key> level, Compare comp)
 {
   using sorter                = typename value_sort<Key, Value>::sorter;
   using bits                  = radix::bits_t<Key>;
   constexpr bool with_values  = !std::is_same_v<Value, block::no_values>;
-  constexpr block_shape shape = value_sort_shape_of<Key, Value>();
+  constexpr block_shape shape = value_sort_shape_v<Key, Value>;
   static_assert(most_of_v<Key, Value> <= most_by_value<Key, Value>);
   static_assert(most_by_value<Key, Value> <= shape.threads * shape.items);
   constexpr bool may_be_wide = most_of_v<Key, Value> < most_by_value<Key, Value>;

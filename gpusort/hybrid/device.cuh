@@ -23,6 +23,7 @@ namespace gpusort::hybrid
 
 /// What sorts that split by sampled splitters share. `Form` says how one of them differs:
 /// `static constexpr bool keeps_order`;
+/// `static constexpr int log2_of_level`: the most buckets that a level makes of a segment, as a power of two, 3 to most_log2;
 /// `merges_small_inputs`: whether inputs that are not worth a split are merged; without that, an input has to have more elements
 /// than a block sorts;
 /// `finishes_large`: whether `finish_large` looks at the buckets that are too large for a block, before what it leaves over is
@@ -60,9 +61,9 @@ struct sample_sort
     runtime::layout layout;
 
     explicit plan(std::size_t n)
-        : depth(split_depth_for(n, most, most_by_value))
+        : depth(split_depth_for(n, most, most_by_value, Form::log2_of_level))
     {
-      constexpr block_shape shape = tile_shape_of<Key, Value>();
+      constexpr block_shape shape = tile_shape_v<Key, Value>;
       tile = shape.threads * rows_for(n, depth, sizeof(Key) + value_bytes_v<Value>, shape.threads, shape.items);
 
       keys   = layout.add(n, sizeof(Key), alignof(Key));
@@ -215,7 +216,7 @@ struct sample_sort
     {
       if (tries_values)
       {
-        constexpr block_shape shape = value_sort_shape_of<Key, carried>();
+        constexpr block_shape shape = value_sort_shape_v<Key, carried>;
         runtime::launch(
           sort_by_value<Key, carried, Compare>,
           {blocks_with(shape), shape.threads, sizeof(value_sort_storage<Key, carried>)},
@@ -228,7 +229,7 @@ struct sample_sort
           comp);
       }
     }
-    constexpr block_shape shape = sort_shape_of<Key, carried>();
+    constexpr block_shape shape = sort_shape_v<Key, carried>;
     runtime::launch(
       sort_buckets<Key, carried, Compare>,
       {blocks_with(shape), shape.threads, sizeof(sort_storage<Key, carried, Compare>)},
@@ -243,7 +244,7 @@ struct sample_sort
     {
       Form::finish_large(stream, at, static_cast<large_bucket const*>(lists.large), lists.leftovers, all, comp);
     }
-    constexpr merge::tile_shape merging = merge::shape_of<Key, carried>();
+    constexpr merge::tile_shape merging = merge::tile_shape_v<Key, carried>;
     runtime::launch(
       merge_leftovers<Key, carried, Compare>,
       {runtime::multiprocessors() * static_cast<std::size_t>(leftover_blocks),
@@ -292,7 +293,7 @@ private:
     int const to          = (plan.depth.levels - level.number) % 2;
     int const from        = level.number == 0 ? 0 : 1 - to;
     auto const& planned   = plan.levels[level.number];
-    constexpr int threads = tile_shape_of<Key, Value>().threads;
+    constexpr int threads = tile_shape_v<Key, Value>.threads;
     runtime::launch(sample_splitters<radix::tries_values_v<Key, Value, Compare>, Key, Compare>,
                     {planned.segments, splitter_choice<Key, Compare>::threads, sizeof(choice_storage<Key, Compare>)},
                     stream,
@@ -320,6 +321,7 @@ private:
 struct stable_form
 {
   static constexpr bool keeps_order         = true;
+  static constexpr int log2_of_level        = most_log2;
   static constexpr bool merges_small_inputs = true;
   static constexpr bool finishes_large      = false;
 };

@@ -366,10 +366,7 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
 }
 
 template <class Key, class Value>
-__host__ __device__ constexpr block_shape tile_shape_of()
-{
-  return tile_shape_for(sizeof(Key), value_bytes_v<Value>);
-}
+inline constexpr block_shape tile_shape_v = tile_shape_for(sizeof(Key), value_bytes_v<Value>);
 
 template <class Key, class Value, class Compare>
 using bucket_partition =
@@ -377,15 +374,15 @@ using bucket_partition =
                    Value,
                    splitter_search<Key, Compare>,
                    most_buckets,
-                   tile_shape_of<Key, Value>().threads,
-                   tile_shape_of<Key, Value>().items>;
+                   tile_shape_v<Key, Value>.threads,
+                   tile_shape_v<Key, Value>.items>;
 
 template <class Key, class Value>
 using tile_source =
   block::run_source<Key,
                     Value,
-                    tile_shape_of<Key, Value>().threads,
-                    tile_shape_of<Key, Value>().threads * tile_shape_of<Key, Value>().items>;
+                    tile_shape_v<Key, Value>.threads,
+                    tile_shape_v<Key, Value>.threads * tile_shape_v<Key, Value>.items>;
 
 template <class Key, class Value, class Compare>
 struct order_storage
@@ -401,8 +398,8 @@ struct order_storage
 /// Grid: a block a tile. Block: bucket_partition's threads. Shared: order_storage.
 template <bool KeepsOrder, class Key, class Value, class Compare>
 __global__ void
-__launch_bounds__(tile_shape_of<Key, Value>().threads,
-                  runtime::resident_blocks(tile_shape_of<Key, Value>().threads, tile_shape_of<Key, Value>().blocks))
+__launch_bounds__(tile_shape_v<Key, Value>.threads,
+                  runtime::resident_blocks(tile_shape_v<Key, Value>.threads, tile_shape_v<Key, Value>.blocks))
   order_tiles(Key const* keys_in,
               Key* keys_out,
               Value const* values_in,
@@ -469,34 +466,28 @@ __launch_bounds__(tile_shape_of<Key, Value>().threads,
 }
 
 template <class Key, class Value>
-__host__ __device__ constexpr block_shape sort_shape_of()
-{
-  return sort_shape_for(sizeof(Key), value_bytes_v<Value>);
-}
+inline constexpr block_shape sort_shape_v = sort_shape_for(sizeof(Key), value_bytes_v<Value>);
 
 /// Elements that a block sorts by comparisons.
 template <class Key, class Value>
-inline constexpr int most_of_v = sort_shape_of<Key, Value>().threads * sort_shape_of<Key, Value>().items;
+inline constexpr int most_of_v = sort_shape_v<Key, Value>.threads * sort_shape_v<Key, Value>.items;
 
 template <class Key, class Value>
-__host__ __device__ constexpr block_shape value_sort_shape_of()
-{
-  return value_sort_shape_for(sizeof(Key), value_bytes_v<Value>);
-}
+inline constexpr block_shape value_sort_shape_v = value_sort_shape_for(sizeof(Key), value_bytes_v<Value>);
 
 /// Elements that a block sorts by value, where blocks try that: more than those that merge, only if that is worth it.
 template <class Key, class Value>
 inline constexpr int most_by_value =
   sizeof(Key) <= 4 && value_bytes_v<Value> == 0
     ? most_of_v<Key, Value>
-    : value_sort_shape_of<Key, Value>().threads * value_sort_shape_of<Key, Value>().items;
+    : value_sort_shape_v<Key, Value>.threads * value_sort_shape_v<Key, Value>.items;
 
 template <class Key, class Value, class Compare>
 using bucket_sort =
-  block::merge_sort<Key, Value, Compare, sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().items>;
+  block::merge_sort<Key, Value, Compare, sort_shape_v<Key, Value>.threads, sort_shape_v<Key, Value>.items>;
 
 template <class Key, class Value>
-using bucket_source = block::run_source<Key, Value, sort_shape_of<Key, Value>().threads, most_of_v<Key, Value>>;
+using bucket_source = block::run_source<Key, Value, sort_shape_v<Key, Value>.threads, most_of_v<Key, Value>>;
 
 template <class Key, class Value, class Compare>
 struct sort_storage
@@ -726,8 +717,8 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
 /// Grid: any. Block: bucket_sort's threads. Shared: sort_storage.
 template <class Key, class Value, class Compare>
 __global__ void
-__launch_bounds__(sort_shape_of<Key, Value>().threads,
-                  runtime::resident_blocks(sort_shape_of<Key, Value>().threads, sort_shape_of<Key, Value>().blocks))
+__launch_bounds__(sort_shape_v<Key, Value>.threads,
+                  runtime::resident_blocks(sort_shape_v<Key, Value>.threads, sort_shape_v<Key, Value>.blocks))
   sort_buckets(buffers<Key, Value> at,
                std::size_t n,
                work const* works,
@@ -736,7 +727,7 @@ __launch_bounds__(sort_shape_of<Key, Value>().threads,
                Compare comp)
 {
   using sorter               = bucket_sort<Key, Value, Compare>;
-  constexpr int threads      = sort_shape_of<Key, Value>().threads;
+  constexpr int threads      = sort_shape_v<Key, Value>.threads;
   constexpr bool with_values = sorter::with_values;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<sort_storage<Key, Value, Compare>*>(shared_words);
@@ -812,15 +803,15 @@ __device__ inline std::uint32_t leftover_of(leftover const* leftovers, std::uint
 /// Where a comparator contradicts itself, what survives is the source of the pass that finds out: a permutation of the input.
 /// Grid: any. Block: merge's threads. Shared: leftover_storage.
 template <class Key, class Value, class Compare>
-__global__ void __launch_bounds__(merge::shape_of<Key, Value>().threads,
-                                  runtime::resident_blocks(merge::shape_of<Key, Value>().threads, leftover_blocks))
+__global__ void __launch_bounds__(merge::tile_shape_v<Key, Value>.threads,
+                                  runtime::resident_blocks(merge::tile_shape_v<Key, Value>.threads, leftover_blocks))
   merge_leftovers(buffers<Key, Value> at, leftover* leftovers, counters* all, std::uint64_t* cuts, Compare comp)
 {
   using sorter               = merge::tile_sort<Key, Value, Compare>;
   using counter              = ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_device>;
   using flag                 = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
   constexpr auto tile        = static_cast<std::uint64_t>(sorter::tile);
-  constexpr int threads      = merge::shape_of<Key, Value>().threads;
+  constexpr int threads      = merge::tile_shape_v<Key, Value>.threads;
   constexpr bool with_values = sorter::with_values;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<leftover_storage<Key, Value, Compare>*>(shared_words);

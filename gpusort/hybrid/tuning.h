@@ -192,8 +192,8 @@ struct split_depth
 };
 
 /// The split of n > most elements into buckets for blocks that sort `most`: as few levels as do where a block may have up to
-/// `widest`, and as many buckets in each.
-constexpr split_depth split_depth_for(std::size_t n, std::size_t most, std::size_t widest)
+/// `widest`, and as many buckets in each, up to 2^log2_of_level.
+constexpr split_depth split_depth_for(std::size_t n, std::size_t most, std::size_t widest, int log2_of_level)
 {
   split_depth depth{};
   int bits = 2; // a tree of one splitter has no bucket of equals
@@ -206,14 +206,14 @@ constexpr split_depth split_depth_for(std::size_t n, std::size_t most, std::size
   {
     ++least;
   }
-  depth.levels = (least + most_log2 - 1) / most_log2;
+  depth.levels = (least + log2_of_level - 1) / log2_of_level;
   if (depth.levels > most_levels)
   {
     depth.levels = most_levels;
   }
-  if (bits > depth.levels * most_log2)
+  if (bits > depth.levels * log2_of_level)
   {
-    bits = depth.levels * most_log2;
+    bits = depth.levels * log2_of_level;
   }
   for (int level = 0; level < depth.levels; ++level)
   {

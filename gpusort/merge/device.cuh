@@ -318,7 +318,7 @@ struct pairwise
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
     using sorter            = tile_sort<Key, Value, Compare>;
-    constexpr int threads   = shape_of<Key, Value>().threads;
+    constexpr int threads   = tile_shape_v<Key, Value>.threads;
     std::size_t const tiles = runtime::blocks_for(n, sorter::tile);
 
     plan<Key, Value, Compare> const plan(n);

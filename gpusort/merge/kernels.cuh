@@ -17,20 +17,18 @@ namespace gpusort::merge
 {
 
 template <class Key, class Value>
-__host__ __device__ constexpr tile_shape shape_of()
-{
-  return tile_shape_for(sizeof(Key), std::is_empty_v<Value> ? 0 : sizeof(Value));
-}
+inline constexpr tile_shape tile_shape_v = tile_shape_for(sizeof(Key), std::is_empty_v<Value> ? 0 : sizeof(Value));
 
 template <class Key, class Value, class Compare>
-using tile_sort = block::merge_sort<Key, Value, Compare, shape_of<Key, Value>().threads, shape_of<Key, Value>().items>;
+using tile_sort =
+  block::merge_sort<Key, Value, Compare, tile_shape_v<Key, Value>.threads, tile_shape_v<Key, Value>.items>;
 
 /// Sorts every tile on its own, and clears the `check_count` words of `checks`.
 /// Grid: a block a tile. Block: the tile's threads. Shared: tile_sort's storage. In and out may be the same arrays.
 template <class Key, class Value, class Compare>
 __global__ void
-__launch_bounds__(shape_of<Key, Value>().threads,
-                  runtime::resident_blocks(shape_of<Key, Value>().threads, shape_of<Key, Value>().blocks))
+__launch_bounds__(tile_shape_v<Key, Value>.threads,
+                  runtime::resident_blocks(tile_shape_v<Key, Value>.threads, tile_shape_v<Key, Value>.blocks))
   sort_tiles(Key const* keys_in,
              Key* keys_out,
              Value const* values_in,
@@ -59,8 +57,8 @@ __launch_bounds__(shape_of<Key, Value>().threads,
 template <class Key, class Value>
 struct merge_storage
 {
-  static constexpr int tile    = shape_of<Key, Value>().threads * shape_of<Key, Value>().items;
-  static constexpr int threads = shape_of<Key, Value>().threads;
+  static constexpr int tile    = tile_shape_v<Key, Value>.threads * tile_shape_v<Key, Value>.items;
+  static constexpr int threads = tile_shape_v<Key, Value>.threads;
   union
   {
     alignas(16) char keys[sizeof(Key) * (tile + 1)]; // a merge may look one place too far
@@ -169,8 +167,8 @@ __device__ bool merge_place(merge_storage<Key, Value>& shared,
                             Value* values_out,
                             Compare& comp)
 {
-  constexpr int threads      = shape_of<Key, Value>().threads;
-  constexpr int items        = shape_of<Key, Value>().items;
+  constexpr int threads      = tile_shape_v<Key, Value>.threads;
+  constexpr int items        = tile_shape_v<Key, Value>.items;
   constexpr int tile         = threads * items;
   constexpr bool with_values = !std::is_empty_v<Value>;
 
@@ -227,8 +225,8 @@ __device__ bool merge_place(merge_storage<Key, Value>& shared,
 /// touches anything, so that the source of the failed pass survives: a permutation of the input.
 template <class Key, class Value, class Compare>
 __global__ void
-__launch_bounds__(shape_of<Key, Value>().threads,
-                  runtime::resident_blocks(shape_of<Key, Value>().threads, shape_of<Key, Value>().blocks))
+__launch_bounds__(tile_shape_v<Key, Value>.threads,
+                  runtime::resident_blocks(tile_shape_v<Key, Value>.threads, tile_shape_v<Key, Value>.blocks))
   merge_runs(Key const* keys_in,
              Key* keys_out,
              Value const* values_in,

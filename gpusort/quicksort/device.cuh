@@ -15,6 +15,7 @@ namespace gpusort::quick
 struct unstable_form
 {
   static constexpr bool keeps_order         = false;
+  static constexpr int log2_of_level        = hybrid::most_log2;
   static constexpr bool merges_small_inputs = true;
   static constexpr bool finishes_large      = true;
 
@@ -29,7 +30,7 @@ struct unstable_form
     runtime::launch(
       sort_segments<Key, Value, Compare>,
       {runtime::multiprocessors(),
-       hybrid::sort_shape_of<Key, Value>().threads,
+       hybrid::sort_shape_v<Key, Value>.threads,
        sizeof(segment_storage<Key, Value, Compare>)},
       stream,
       at,

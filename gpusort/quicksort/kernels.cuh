@@ -32,7 +32,7 @@ struct waiting_segment
 template <class Key, class Value, class Compare>
 struct segment_storage
 {
-  static constexpr int threads = hybrid::sort_shape_of<Key, Value>().threads;
+  static constexpr int threads = hybrid::sort_shape_v<Key, Value>.threads;
 
   typename hybrid::bucket_sort<Key, Value, Compare>::shared_storage sorter;
   block::warp_sums<std::uint32_t, threads> sums;
@@ -144,8 +144,8 @@ __device__ std::uint64_t partition_segment(
 /// are done.
 /// Grid: any. Block: bucket_sort's threads. Shared: segment_storage.
 template <class Key, class Value, class Compare>
-__global__ void __launch_bounds__(hybrid::sort_shape_of<Key, Value>().threads,
-                                  runtime::resident_blocks(hybrid::sort_shape_of<Key, Value>().threads, 1))
+__global__ void __launch_bounds__(hybrid::sort_shape_v<Key, Value>.threads,
+                                  runtime::resident_blocks(hybrid::sort_shape_v<Key, Value>.threads, 1))
   sort_segments(hybrid::buffers<Key, Value> at,
                 hybrid::large_bucket const* segments,
                 hybrid::leftover* leftovers,

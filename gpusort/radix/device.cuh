@@ -427,7 +427,7 @@ private:
       }
     }
 
-    constexpr bool splits_apart = shape_of<Bits, Value>().bucket_blocks > 0;
+    constexpr bool splits_apart = pass_shape_v<Bits, Value>.bucket_blocks > 0;
     bool const together         = plan.tiles <= tiles_in_one_launch; // all passes by digits
 
     int const rows           = rows_for(n, histogram_threads, histogram_items(sizeof(Bits)));
@@ -482,8 +482,9 @@ private:
       }
     };
     constexpr bool may_split = has_buckets(sizeof(Bits));
-    constexpr moves passes = may_split && !shape_of<Bits, Value>().has_special_code ? moves::either : moves::by_digits;
-    int pass               = 0; // by digits, of those that are still to be launched
+    constexpr moves passes =
+      may_split && !pass_shape_v<Bits, Value>.has_special_code ? moves::either : moves::by_digits;
+    int pass = 0; // by digits, of those that are still to be launched
     if constexpr (may_split)
     {
       if (by_buckets && !in_wave)

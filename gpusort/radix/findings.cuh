@@ -267,10 +267,7 @@ inline constexpr std::size_t value_bytes_v = std::is_same_v<Value, block::no_val
 
 /// The shape of a pass over keys and values of these types.
 template <class Bits, class Value>
-__host__ __device__ constexpr pass_shape shape_of()
-{
-  return pass_shape_for(sizeof(Bits), value_bytes_v<Value>);
-}
+inline constexpr pass_shape pass_shape_v = pass_shape_for(sizeof(Bits), value_bytes_v<Value>);
 
 /// A pass that moves keys and values to the buckets that a classifier says.
 template <class Bits, class Value, class Classifier>
@@ -279,10 +276,10 @@ using pass_by =
                    Value,
                    Classifier,
                    radix_size,
-                   shape_of<Bits, Value>().threads,
-                   shape_of<Bits, Value>().items,
-                   shape_of<Bits, Value>().has_special_code,
-                   shape_of<Bits, Value>().counts_first>;
+                   pass_shape_v<Bits, Value>.threads,
+                   pass_shape_v<Bits, Value>.items,
+                   pass_shape_v<Bits, Value>.has_special_code,
+                   pass_shape_v<Bits, Value>.counts_first>;
 
 /// The arrays between which keys and values move; the first pair is the caller's.
 template <class Bits, class Value>

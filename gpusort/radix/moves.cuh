@@ -34,14 +34,14 @@ union move_storage
 /// Moves keys and values: if the input is split into buckets, at the level `first`, if there is one; else by digits, in the
 /// passes from `first` to before `last`; or, of another kind, one of the two only, if there is anything to do. The kind `to_buckets`
 /// also makes a first pass by digits that need not keep the order.
-/// Grid: at least a block for each tile of the level, and one for each tile of each pass. Block: shape_of's threads. Shared:
+/// Grid: at least a block for each tile of the level, and one for each tile of each pass. Block: pass_shape_v's threads. Shared:
 /// move_storage.
 template <class Bits, bool IsFloat, class Value, moves Kind>
 __global__ void __launch_bounds__(
-  shape_of<Bits, Value>().threads,
-  runtime::resident_blocks(shape_of<Bits, Value>().threads,
-                           Kind == moves::to_buckets ? shape_of<Bits, Value>().bucket_blocks
-                                                     : shape_of<Bits, Value>().blocks))
+  pass_shape_v<Bits, Value>.threads,
+  runtime::resident_blocks(pass_shape_v<Bits, Value>.threads,
+                           Kind == moves::to_buckets ? pass_shape_v<Bits, Value>.bucket_blocks
+                                                     : pass_shape_v<Bits, Value>.blocks))
   move_keys(key_order<Bits, IsFloat> order,
             findings<Bits>* found,
             bucket_table table,

@@ -342,7 +342,7 @@ TYPED_TEST(ComparisonPaths, HalfOfOneValue)
 }
 
 /// Keys of which the sample of a first level sees only what is spread evenly, and of which all others lie between two samples.
-template <class Key>
+template <class Key, class Form = hybrid::stable_form>
 std::vector<Key> misleading(std::size_t n, std::uint64_t others = 1'000'000)
 {
   std::vector<Key> keys(n);
@@ -355,7 +355,7 @@ std::vector<Key> misleading(std::size_t n, std::uint64_t others = 1'000'000)
   {
     return keys;
   }
-  std::size_t const samples   = gpusort::testing::sampled_of<Key, none, less_than>(n);
+  std::size_t const samples   = gpusort::testing::sampled_of<Key, none, less_than, Form>(n);
   std::size_t const stride    = n / samples;
   std::uint64_t const spacing = 0xffff'ffffu / samples;
   for (std::size_t i = 0; i < samples; ++i)
@@ -386,6 +386,66 @@ TYPED_TEST(ComparisonPaths, ASampleThatMisleads)
     {
       SCOPED_TRACE(::testing::Message() << n << ", all but the sample of " << others << " values");
       check<value>(to_keys(misleading<key>(n, others)), order{});
+    }
+  }
+}
+
+/// The least n that is split in so many levels of up to eight buckets, and half as many more.
+template <class Key, class Value, class Compare>
+std::size_t size_of_levels(int levels)
+{
+  using plan    = typename hybrid::sample_sort<gpusort::testing::deep_form>::template plan<Key, Value, Compare>;
+  std::size_t n = hybrid::largest_bucket_size_for(plan::most_by_value) << (3 * (levels - 1));
+  n += n / 2;
+  EXPECT_EQ(plan(n).depth.levels, levels);
+  return n;
+}
+
+// Inputs that take three levels or four of the usual width are too large for most tests.
+TYPED_TEST(ComparisonPaths, ManyLevels)
+{
+  using key         = typename TypeParam::key;
+  using value       = typename TypeParam::value;
+  using order       = typename TypeParam::order;
+  using none        = gpusort::block::no_values;
+  auto const deeply = [](std::vector<key> keys, bool with_values) {
+    std::size_t const n = keys.size();
+    std::transform(keys.begin(), keys.end(), keys.begin(), [](key rank) { return order::key_of(rank); });
+    gpusort::testing::stable_result<key, value> const expected(keys, order{});
+    guarded_array<key> room(n);
+    guarded_array<value> values(n);
+    key* first = room.load(keys.data(), n, 1);
+    if (with_values)
+    {
+      value* const carried = values.load(expected.positions.data(), n, 3);
+      gpusort::stable_sort_by_key(gpusort::testing::deep_split(thrust::device), first, first + n, carried, order{});
+      EXPECT_TRUE(room.holds(expected.keys.data())) << "keys with values";
+      EXPECT_TRUE(values.holds(expected.sorted_positions.data())) << "values";
+      return;
+    }
+    gpusort::stable_sort(gpusort::testing::deep_split(thrust::device), first, first + n, order{});
+    EXPECT_TRUE(room.holds(expected.keys.data())) << "keys alone";
+    first = room.load(keys.data(), n, 3);
+    gpusort::sort(gpusort::testing::deep_quick_split(thrust::device), first, first + n, order{});
+    EXPECT_TRUE(room.holds(expected.keys.data())) << "quicksort"; // equivalent keys are equal here
+  };
+  for (int levels = 2; levels <= (in_a_hurry() ? 3 : hybrid::most_levels); ++levels)
+  {
+    SCOPED_TRACE(levels);
+    for (bool const with_values : {false, true})
+    {
+      std::size_t const n =
+        with_values ? size_of_levels<key, value, order>(levels) : size_of_levels<key, none, order>(levels);
+      std::vector<key> keys(n);
+      for (std::uint64_t const distinct : {~std::uint64_t{0}, std::uint64_t{300}})
+      {
+        for (std::size_t i = 0; i < n; ++i)
+        {
+          keys[i] = static_cast<key>(mixed(i) % distinct);
+        }
+        deeply(keys, with_values);
+      }
+      deeply(misleading<key, gpusort::testing::deep_form>(n), with_values);
     }
   }
 }

@@ -1,5 +1,5 @@
-// Hybrid sort and quicksort that split what they would rather merge, so that tests meet their kernels with few elements; and what
-// stable sorts by comparisons have to give.
+// Hybrid sort and quicksort that split what they would rather merge, into few buckets a level if need be, so that tests meet all
+// their kernels and levels with few elements; and what stable sorts by comparisons have to give.
 #pragma once
 
 #include <gpusort/algorithm.h>
@@ -25,6 +25,16 @@ struct splitting_quick_form : quick::unstable_form
   static constexpr bool merges_small_inputs = false;
 };
 
+/// Levels of up to eight buckets: as many levels as there can be, for few elements.
+struct deep_form : splitting_form
+{
+  static constexpr int log2_of_level = 3;
+};
+struct deep_quick_form : splitting_quick_form
+{
+  static constexpr int log2_of_level = 3;
+};
+
 /// For more elements than a block sorts.
 struct split_t : algorithm<split_t>
 {
@@ -39,18 +49,33 @@ struct quick_split_t : algorithm<quick_split_t>
   static constexpr bool supports = true;
 };
 
+struct deep_split_t : algorithm<deep_split_t>
+{
+  static constexpr bool is_stable = true;
+  template <class Key, class Compare>
+  static constexpr bool supports = true;
+};
+struct deep_quick_split_t : algorithm<deep_quick_split_t>
+{
+  static constexpr bool is_stable = false;
+  template <class Key, class Compare>
+  static constexpr bool supports = true;
+};
+
 inline constexpr split_t split{};
 inline constexpr quick_split_t quick_split{};
+inline constexpr deep_split_t deep_split{};
+inline constexpr deep_quick_split_t deep_quick_split{};
 
 /// The most elements that one block sorts.
 template <class Key, class Value>
 inline constexpr std::size_t most_in_block = hybrid::most_of_v<Key, Value>;
 
 /// How many keys of n a first level chooses its splitters by, those at hybrid::sampled_place(i, n / that).
-template <class Key, class Value, class Compare>
+template <class Key, class Value, class Compare, class Form = hybrid::stable_form>
 std::size_t sampled_of(std::size_t n)
 {
-  using plan = hybrid::device::plan<Key, Value, Compare>;
+  using plan = typename hybrid::sample_sort<Form>::template plan<Key, Value, Compare>;
   plan const whole(n);
   constexpr auto shape       = hybrid::sample_shape_for(sizeof(Key));
   int const log2             = whole.depth.log2[0];
@@ -96,4 +121,12 @@ struct gpusort::device_backend<gpusort::testing::split_t>
 template <>
 struct gpusort::device_backend<gpusort::testing::quick_split_t>
     : gpusort::hybrid::sample_sort<gpusort::testing::splitting_quick_form>
+{};
+template <>
+struct gpusort::device_backend<gpusort::testing::deep_split_t>
+    : gpusort::hybrid::sample_sort<gpusort::testing::deep_form>
+{};
+template <>
+struct gpusort::device_backend<gpusort::testing::deep_quick_split_t>
+    : gpusort::hybrid::sample_sort<gpusort::testing::deep_quick_form>
 {};
