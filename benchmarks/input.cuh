@@ -14,6 +14,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace gpusort::benchmarks
 {
@@ -120,19 +121,18 @@ class input
 {
 public:
   input(testing::distribution d, std::uint64_t seed, std::size_t n)
-      : n_(n)
-      , slot_size_((n + 255) / 256 * 256) // elements: every slot is aligned to 256 bytes
-      , slots_(slots_for(slot_size_))
-      , usable_(usable_of(slots_, slot_size_))
-      , pristine_(n * sizeof(Key))
-      , keys_(slots_ * slot_size_ * sizeof(Key))
-      , values_(slots_ * slot_size_ * value_bytes_v<Value>)
-      , findings_(sizeof(findings))
+      : input(n)
   {
     strided const shape(n);
     make_keys<Key><<<shape.grid, shape.block, 0, stream()>>>(d, seed, pristine_.as<Key>(), n);
     check(cudaGetLastError(), "make_keys");
     check(cudaStreamSynchronize(stream()), "make_keys");
+  }
+
+  explicit input(std::vector<Key> const& keys)
+      : input(keys.size())
+  {
+    check(cudaMemcpy(pristine_.data(), keys.data(), pristine_.bytes(), cudaMemcpyHostToDevice), "keys of the input");
   }
 
   std::size_t size() const
@@ -194,6 +194,17 @@ public:
   }
 
 private:
+  explicit input(std::size_t n)
+      : n_(n)
+      , slot_size_((n + 255) / 256 * 256) // elements: every slot is aligned to 256 bytes
+      , slots_(slots_for(slot_size_))
+      , usable_(usable_of(slots_, slot_size_))
+      , pristine_(n * sizeof(Key))
+      , keys_(slots_ * slot_size_ * sizeof(Key))
+      , values_(slots_ * slot_size_ * value_bytes_v<Value>)
+      , findings_(sizeof(findings))
+  {}
+
   static std::size_t slots_for(std::size_t slot_size)
   {
     std::size_t const slot_bytes = slot_size * (sizeof(Key) + value_bytes_v<Value>);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ci/gpu.sh [test|sanitize|bench|targets] [arguments]: what needs a GPU. Fails without one. Installs nothing and needs no network.
+# ci/gpu.sh [test|sanitize|bench|targets|papers] [arguments]: what needs a GPU. Fails without one. Installs nothing and needs no network.
 #
 #   test      builds and runs host tests, GPU tests and examples (GPUSORT_LARGE=0 leaves out those past 2^32 elements);
 #             arguments go to ctest
@@ -8,6 +8,7 @@
 #   bench     runs benchmarks/gpusort_bench with the arguments, and prints the ratio table
 #   targets   measures every cell that benchmarks/targets.py has a target for, and prints what was reached and what was not.
 #             GPUSORT_SUITES: which of its suites, with commas between; arguments go to gpusort_bench
+#   papers    runs the papers' experiments of benchmarks/papers, and prints their tables; arguments go to each
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -21,7 +22,7 @@ export GPUSORT_REQUIRE_GPU=1
 
 build_targets() {
   say "building for $(gpu_says name "a GPU") with $CUDACXX"
-  configure -DGPUSORT_LINE_INFO=ON "-DGPUSORT_BUILD_BENCHMARKS=$([[ $job == @(bench|targets) ]] && echo ON || echo OFF)"
+  configure -DGPUSORT_LINE_INFO=ON "-DGPUSORT_BUILD_BENCHMARKS=$([[ $job == @(bench|targets|papers) ]] && echo ON || echo OFF)"
   cmake --build "$build" --target "$@"
 }
 
@@ -129,10 +130,21 @@ run_targets() {
   python3 benchmarks/targets.py "${suites[@]}" run "$build/benchmarks/gpusort_bench" "$build/targets" -- "$@"
 }
 
+run_papers() {
+  build_targets gpusort_papers
+  local source program
+  for source in benchmarks/papers/*.cu; do
+    program=$(basename "$source" .cu)
+    say "$program"
+    "$build/benchmarks/papers/$program" "$@"
+  done
+}
+
 case $job in
   test) run_tests "$@" ;;
   sanitize) run_sanitizer ;;
   bench) run_benchmarks "$@" ;;
   targets) run_targets "$@" ;;
-  *) die "unknown job '$job': test, sanitize, bench or targets" ;;
+  papers) run_papers "$@" ;;
+  *) die "unknown job '$job': test, sanitize, bench, targets or papers" ;;
 esac
