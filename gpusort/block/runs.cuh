@@ -230,45 +230,4 @@ private:
   bool listed_ = false; // the tables have all of the source
 };
 
-/// What bin_sort wants of its keys, which lie in runs.
-template <class Bits, class Source>
-struct keys_in_runs
-{
-  Source& source;
-  Bits& first; // in shared memory
-
-  template <int Threads, int N>
-  __device__ void read_keys(Bits (&held)[N], int n)
-  {
-    auto const thread = static_cast<int>(threadIdx.x);
-    held[0]           = 0;
-    source.template load_keys<Threads / 32>(held, n, thread / 32);
-    if (thread == 0)
-    {
-      first = held[0];
-    }
-    if (n < Threads)
-    {
-      __syncthreads();
-      held[0] = thread < n ? held[0] : first;
-    }
-#pragma unroll
-    for (int i = 1; i < N; ++i)
-    {
-      held[i] = i * Threads + thread < n ? held[i] : held[0];
-    }
-  }
-
-  /// They are all alike.
-  template <int Threads, int Items>
-  __device__ void move(int n, Bits* keys_out, no_values*) const
-  {
-#pragma unroll 1
-    for (int at = static_cast<int>(threadIdx.x); at < n; at += Threads)
-    {
-      keys_out[at] = first;
-    }
-  }
-};
-
 } // namespace gpusort::block

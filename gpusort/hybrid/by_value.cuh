@@ -2,9 +2,8 @@
 // Source: bins of equal width inside a block, as in block/bin_sort.cuh; that a guess is checked by the comparator is our own.
 #pragma once
 
-#include <gpusort/block/bin_sort.cuh>
 #include <gpusort/block/runs.cuh>
-#include <gpusort/block/staged_bin_sort.cuh>
+#include <gpusort/block/sort_by_bins.cuh>
 #include <gpusort/hybrid/kernels.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/radix/key_order.h>
@@ -19,27 +18,14 @@
 namespace gpusort::hybrid
 {
 
-/// How blocks sort by value: keys alone in registers.
+/// How blocks sort by value.
 template <class Key, class Value>
-struct value_sort
-{
-  using sorter =
-    block::staged_bin_sort<radix::bits_t<Key>,
-                           Value,
-                           radix::key_order_t<Key>,
-                           value_sort_shape_v<Key, Value>.threads,
-                           value_sort_shape_v<Key, Value>.threads * value_sort_shape_v<Key, Value>.items>;
-};
-template <class Key>
-struct value_sort<Key, block::no_values>
-{
-  using sorter =
-    block::bin_sort<radix::bits_t<Key>,
-                    block::no_values,
-                    radix::key_order_t<Key>,
-                    value_sort_shape_v<Key, block::no_values>.threads,
-                    value_sort_shape_v<Key, block::no_values>.items>;
-};
+using value_sort =
+  block::sort_by_bins<radix::bits_t<Key>,
+                      Value,
+                      radix::key_order_t<Key>,
+                      value_sort_shape_v<Key, Value>.threads,
+                      value_sort_shape_v<Key, Value>.items>;
 
 template <class Key, class Value>
 using value_source =
@@ -48,7 +34,7 @@ using value_source =
 template <class Key, class Value>
 struct value_sort_storage
 {
-  typename value_sort<Key, Value>::sorter::shared_storage sorter;
+  typename value_sort<Key, Value>::shared_storage sorter;
   typename value_source<Key, Value>::shared_storage source;
   radix::bits_t<Key> first_key;
 };
@@ -102,7 +88,7 @@ __global__ void __launch_bounds__(
   sort_by_value(
     buffers<Key, Value> at, work* works, std::uint32_t* left, leftover* leftovers, split_level<Key> level, Compare comp)
 {
-  using sorter                = typename value_sort<Key, Value>::sorter;
+  using sorter                = value_sort<Key, Value>;
   using bits                  = radix::bits_t<Key>;
   constexpr bool with_values  = !std::is_same_v<Value, block::no_values>;
   constexpr block_shape shape = value_sort_shape_v<Key, Value>;
@@ -136,17 +122,15 @@ __global__ void __launch_bounds__(
     {
       value_source<Key, Value> source(
         shared.source, tiles, own.first, own.last, 0, reinterpret_cast<bits const*>(at.keys[1]), at.values[1]);
-      bits* const keys_out = reinterpret_cast<bits*>(at.keys[0]) + begin;
-      if constexpr (with_values)
-      {
-        is_sorted = sorter::sort(
-          shared.sorter, agrees.order, static_cast<int>(size), source, keys_out, at.values[0] + begin, agrees);
-      }
-      else
-      {
-        block::keys_in_runs<bits, value_source<Key, Value>> keys{source, shared.first_key};
-        is_sorted = sorter::sort(shared.sorter, agrees.order, static_cast<int>(size), keys, keys_out, nullptr, agrees);
-      }
+      is_sorted = block::sort_runs_by_bins<sorter>(
+        shared.sorter,
+        shared.first_key,
+        agrees.order,
+        static_cast<int>(size),
+        source,
+        reinterpret_cast<bits*>(at.keys[0]) + begin,
+        with_values ? at.values[0] + begin : nullptr,
+        agrees);
     }
     if (!is_sorted && threadIdx.x == 0)
     {

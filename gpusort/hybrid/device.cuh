@@ -85,12 +85,13 @@ struct sample_sort
         segments <<= log2;
         level.buckets = layout.add(segments, sizeof(bucket));
       }
-      // Works that follow one another have more elements than go together, but for the last ones of a segment and those in
-      // front of what is large; what is large has more than fit a block, and takes as many works.
+      // Two works that follow one another have more elements than go together, but for the last one of a segment and those in
+      // front of what is large. What is large takes two works at most for each `most` elements, and has one in front of it: three, of
+      // as many as n / most, which need not be a whole number.
       std::size_t const most_large = n / most;
       std::size_t const together   = 2 * n / elements_together(n, most);
       std::size_t const most_works =
-        std::min(segments + most_large, std::max(together, 3 * most_large) + levels[depth.levels - 1].segments);
+        std::min(segments + most_large, std::max(together, 3 * most_large + 2) + levels[depth.levels - 1].segments);
       counts = layout.add(counts_of_groups, sizeof(unsigned long long));
       // What blocks have tried in vain that is too large for others is listed once more: the buckets of a work, and the parts of those
       // that are large by themselves.

@@ -1,9 +1,8 @@
 // Sorting what fits one block: by the values of keys, if the comparator agrees to that, and otherwise by merging.
 #pragma once
 
-#include <gpusort/block/bin_sort.cuh>
 #include <gpusort/block/merge_sort.cuh>
-#include <gpusort/block/staged_bin_sort.cuh>
+#include <gpusort/block/sort_by_bins.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/radix/key_order.h>
@@ -26,9 +25,7 @@ struct value_block
 
   using bits           = radix::bits_t<Key>;
   using order          = radix::key_order_t<Key>;
-  using sorter         = std::conditional_t<std::is_empty_v<Value>,
-                                            block::bin_sort<bits, block::no_values, order, shape.threads, shape.items>,
-                                            block::staged_bin_sort<bits, Value, order, shape.threads, most>>;
+  using sorter         = block::sort_by_bins<bits, Value, order, shape.threads, shape.items>;
   using shared_storage = typename sorter::shared_storage;
 
   /// Sorts n > 1 elements where they are, if the comparator agrees: returns whether it does, for some neighbours first and then for

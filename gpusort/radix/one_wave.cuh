@@ -7,8 +7,8 @@
 #include <gpusort/block/bin_sort.cuh>
 #include <gpusort/block/partition.cuh>
 #include <gpusort/block/runs.cuh>
+#include <gpusort/block/sort_by_bins.cuh>
 #include <gpusort/block/span.cuh>
-#include <gpusort/block/staged_bin_sort.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/radix/bucket_map.h>
 #include <gpusort/radix/findings.cuh>
@@ -274,17 +274,9 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
   }
 }
 
-/// The blocks that sort buckets: keys alone in registers.
+/// How a block sorts a bucket.
 template <class Bits, bool IsFloat, class Value>
-struct wave_sort
-{
-  using sorter = block::staged_bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, most_in_wave_bucket>;
-};
-template <class Bits, bool IsFloat>
-struct wave_sort<Bits, IsFloat, block::no_values>
-{
-  using sorter = block::bin_sort<Bits, block::no_values, key_order<Bits, IsFloat>, wave_sort_threads, wave_sort_items>;
-};
+using wave_sort = block::sort_by_bins<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, wave_sort_items>;
 
 /// Where a bucket of a wave belongs, and what has been seen of all keys.
 struct wave_bucket
@@ -339,7 +331,7 @@ find_in_wave(wave_bucket_storage& shared, wave_tiles const& tiles, block::segmen
 template <class Bits, bool IsFloat, class Value>
 struct wave_sort_storage
 {
-  using sorter    = typename wave_sort<Bits, IsFloat, Value>::sorter;
+  using sorter    = wave_sort<Bits, IsFloat, Value>;
   using source    = block::run_source<Bits, Value, wave_sort_threads, most_in_wave_bucket>;
   using by_digits = block::bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, wave_sort_items>;
 
@@ -368,17 +360,16 @@ __device__ bool sort_in_wave(
   using storage = wave_sort_storage<Bits, IsFloat, Value>;
   using source  = typename storage::source;
   source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
-  int const size       = static_cast<int>(where.size);
-  Bits* const keys_out = at.keys[0] + where.begin;
-  if constexpr (std::is_same_v<Value, block::no_values>)
-  {
-    block::keys_in_runs<Bits, source> keys{elements, shared.first_key};
-    return storage::sorter::sort(shared.sort, order, size, keys, keys_out, nullptr, agrees);
-  }
-  else
-  {
-    return storage::sorter::sort(shared.sort, order, size, elements, keys_out, at.values[0] + where.begin, agrees);
-  }
+  constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
+  return block::sort_runs_by_bins<typename storage::sorter>(
+    shared.sort,
+    shared.first_key,
+    order,
+    static_cast<int>(where.size),
+    elements,
+    at.keys[0] + where.begin,
+    with_values ? at.values[0] + where.begin : nullptr,
+    agrees);
 }
 
 /// The same for what bins have not sorted: puts the elements together where they belong, and sorts them there digit by digit. Called by

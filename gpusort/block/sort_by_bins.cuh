@@ -1,0 +1,83 @@
+// The sort by bins that blocks use, whether there are values or not, of elements that lie in runs too.
+#pragma once
+
+#include <gpusort/block/bin_sort.cuh>
+#include <gpusort/block/staged_bin_sort.cuh>
+#include <gpusort/block/tile.cuh>
+
+#include <type_traits>
+
+namespace gpusort::block
+{
+
+/// Keys alone are held in registers, keys with values are staged in shared memory.
+template <class Bits, class Value, class Order, int Threads, int Items>
+using sort_by_bins = std::conditional_t<std::is_empty_v<Value>,
+                                        bin_sort<Bits, no_values, Order, Threads, Items>,
+                                        staged_bin_sort<Bits, Value, Order, Threads, Threads * Items>>;
+
+/// What bin_sort wants of its keys, which lie in runs.
+template <class Bits, class Source>
+struct keys_in_runs
+{
+  Source& source;
+  Bits& first; // in shared memory
+
+  template <int Threads, int N>
+  __device__ void read_keys(Bits (&held)[N], int n)
+  {
+    auto const thread = static_cast<int>(threadIdx.x);
+    held[0]           = 0;
+    source.template load_keys<Threads / 32>(held, n, thread / 32);
+    if (thread == 0)
+    {
+      first = held[0];
+    }
+    if (n < Threads)
+    {
+      __syncthreads();
+      held[0] = thread < n ? held[0] : first;
+    }
+#pragma unroll
+    for (int i = 1; i < N; ++i)
+    {
+      held[i] = i * Threads + thread < n ? held[i] : held[0];
+    }
+  }
+
+  /// They are all alike.
+  template <int Threads, int Items>
+  __device__ void move(int n, Bits* keys_out, no_values*) const
+  {
+#pragma unroll 1
+    for (int at = static_cast<int>(threadIdx.x); at < n; at += Threads)
+    {
+      keys_out[at] = first;
+    }
+  }
+};
+
+/// Sorts the n elements of a run_source by bins, as `Sorter::sort` does. `first` is room in shared memory.
+template <class Sorter, class Bits, class Value, class Order, class Source, class Agrees>
+__device__ bool sort_runs_by_bins(
+  typename Sorter::shared_storage& shared,
+  Bits& first,
+  Order const& order,
+  int n,
+  Source& source,
+  Bits* keys_out,
+  Value* values_out,
+  Agrees const& agrees)
+{
+  if constexpr (std::is_same_v<Value, no_values>)
+  {
+    keys_in_runs<Bits, Source> keys{source, first};
+    return Sorter::sort(shared, order, n, keys, keys_out, values_out, agrees);
+  }
+  else
+  {
+    return Sorter::sort(shared, order, n, source, keys_out, values_out, agrees);
+  }
+}
+
+} // namespace gpusort::block
