@@ -40,7 +40,7 @@ public:
   {
     Bits least    = static_cast<Bits>(~Bits{0});
     Bits greatest = 0;
-    for_each<Threads, rows, false>(from, n, [&](Bits key) {
+    block::for_each<Threads, rows, false>(from, n, [&](Bits key) {
       Bits const rank = order.rank_of(key);
       least           = rank < least ? rank : least;
       greatest        = greatest < rank ? rank : greatest;
@@ -66,7 +66,7 @@ public:
     }
     if (from != to)
     {
-      copy_slowly<Threads>(n, from, to);
+      block::copy_slowly<Threads>(n, from, to);
     }
   }
 
@@ -80,7 +80,7 @@ private:
       shared.begins[threadIdx.x] = 0;
     }
     __syncthreads();
-    for_each<Threads, rows, false>(keys, n, [&](Bits key) { atomicAdd(&shared.begins[digit_of(key)], 1u); });
+    block::for_each<Threads, rows, false>(keys, n, [&](Bits key) { atomicAdd(&shared.begins[digit_of(key)], 1u); });
     __syncthreads();
     std::uint32_t const own   = threadIdx.x < digits ? shared.begins[threadIdx.x] : 0;
     std::uint32_t const begin = exclusive_sum<digits>(shared.sums, own);
@@ -101,7 +101,7 @@ private:
     };
     __syncthreads();
     shared.counts.clear();
-    move_tile<Threads, rows>(size, [&](int place) { return from[place]; }, shared.keys);
+    block::move_tile<Threads, rows>(size, [&](int place) { return from[place]; }, shared.keys);
     __syncthreads();
 #pragma unroll 1
     for (int i = 0; i < ranking.rows(); ++i)

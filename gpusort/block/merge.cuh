@@ -51,7 +51,7 @@ __device__ int merge_path_of_warp(int diagonal, A a, int a_size, B b, int b_size
   {
     int const width     = (open + 32) / 33;
     int const more      = taken + (lane + 1) * width;
-    bool const is_taken = more <= taken + open && !precedes(b(diagonal - more), a(more - 1), comp);
+    bool const is_taken = more <= taken + open && !block::precedes(b(diagonal - more), a(more - 1), comp);
     int const count     = __popc(__ballot_sync(all_lanes, is_taken));
     int const left      = open - count * width;
     taken += count * width;
@@ -83,7 +83,7 @@ __device__ void serial_merge(
   {
     if (Full || i < count)
     {
-      bool const from_b = b < b_end && (a >= a_end || precedes(key_b, key_a, comp));
+      bool const from_b = b < b_end && (a >= a_end || block::precedes(key_b, key_a, comp));
       out[i]            = from_b ? key_b : key_a;
       source[i]         = static_cast<Source>(from_b ? b : a);
       if (from_b)

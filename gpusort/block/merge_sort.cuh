@@ -268,7 +268,7 @@ public:
         if (left > 0)
         {
           a = pair.a_begin
-            + merge_path(diagonal, items + pair.a_begin, pair.a_size, items + pair.b_begin, pair.b_size, before);
+            + block::merge_path(diagonal, items + pair.a_begin, pair.a_size, items + pair.b_begin, pair.b_size, before);
         }
         int const began = a;
         if (left > 0)
@@ -361,14 +361,14 @@ private:
   __device__ static void move_out(
     shared_storage& shared, Source& source, Key* keys_out, Value* values_out, int size, int extent, bool by_origin)
   {
-    move_tile<Threads, Items>(size, [&](int place) { return key_at(shared, place, by_origin); }, keys_out);
+    block::move_tile<Threads, Items>(size, [&](int place) { return key_at(shared, place, by_origin); }, keys_out);
     if constexpr (with_values)
     {
       Value* const values = reinterpret_cast<Value*>(shared.values);
       __syncthreads();
       load<Value>(extent, [&](auto& held) { source.load_values(held, extent, first_row()); }, values);
       __syncthreads();
-      move_tile<Threads, Items>(
+      block::move_tile<Threads, Items>(
         size, [&](int place) { return values[by_origin ? shared.origin[place] : place]; }, values_out);
     }
   }
@@ -400,7 +400,7 @@ private:
 #pragma unroll
       for (int i = round % 2; i + 1 < Items; i += 2)
       {
-        if ((Full || i + 1 < own) && precedes(items[i + 1], items[i], before))
+        if ((Full || i + 1 < own) && block::precedes(items[i + 1], items[i], before))
         {
           item const held = items[i];
           items[i]        = items[i + 1];
@@ -430,7 +430,7 @@ private:
     order& before)
   {
     std::uint16_t source[Items];
-    serial_merge<true>(items_of(shared), a, a_end, b, b_end, Items, held, source, before);
+    block::serial_merge<true>(items_of(shared), a, a_end, b, b_end, Items, held, source, before);
     if constexpr (needs_origin)
     {
 #pragma unroll

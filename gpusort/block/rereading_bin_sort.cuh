@@ -67,7 +67,7 @@ public:
     auto const bin_of   = [&](Bits token) {
       return bins::place_of(static_cast<std::uint32_t>(token >> shift), bins_log2);
     };
-    for_each<Threads, at_once, full_apart>(keys_in, n, [&](Bits key) {
+    block::for_each<Threads, at_once, full_apart>(keys_in, n, [&](Bits key) {
       auto const bin = bin_of(token_of(key));
       atomicAdd(&counts.counts[bin.word], bin.one());
     });
@@ -76,7 +76,7 @@ public:
     {
       return false;
     }
-    for_each<Threads, at_once, full_apart>(keys_in, n, [&](Bits key) {
+    block::for_each<Threads, at_once, full_apart>(keys_in, n, [&](Bits key) {
       Bits const token          = token_of(key);
       auto const bin            = bin_of(token);
       std::uint32_t const place = bin.of(atomicAdd(&counts.counts[bin.word], bin.one())); // no carry: it has 16 bits
@@ -102,7 +102,7 @@ private:
     bool loses = false;
     least      = static_cast<Bits>(~Bits{0});
     greatest   = 0;
-    for_each<Threads, at_once, full_apart>(keys, n, [&](Bits key) {
+    block::for_each<Threads, at_once, full_apart>(keys, n, [&](Bits key) {
       loses           = loses || order.loses(key);
       Bits const rank = order.rank_of(key);
       least           = rank < least ? rank : least;

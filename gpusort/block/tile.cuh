@@ -60,8 +60,8 @@ template <int Threads, int Items, class T, class From>
 __device__ void move_tile(int size, From from, T* to)
 {
   T held[Items];
-  read_tile<Threads>(held, size, from);
-  write_tile<Threads>(held, size, to);
+  block::read_tile<Threads>(held, size, from);
+  block::write_tile<Threads>(held, size, to);
 }
 
 /// f(element) for all of n elements, `AtOnce` of a thread under way at once. `FullApart`: as many as that of each thread have code of
@@ -76,7 +76,7 @@ __device__ void for_each(T const* from, int n, F f)
     T held[AtOnce];
     if (FullApart && left >= Threads * AtOnce)
     {
-      read_tile<Threads>(held, Threads * AtOnce, [&](int place) { return from[first + place]; });
+      block::read_tile<Threads>(held, Threads * AtOnce, [&](int place) { return from[first + place]; });
 #pragma unroll
       for (int i = 0; i < AtOnce; ++i)
       {
@@ -84,7 +84,7 @@ __device__ void for_each(T const* from, int n, F f)
       }
       continue;
     }
-    read_tile<Threads>(held, left, [&](int place) { return from[first + place]; });
+    block::read_tile<Threads>(held, left, [&](int place) { return from[first + place]; });
 #pragma unroll
     for (int i = 0; i < AtOnce; ++i)
     {
@@ -123,12 +123,12 @@ struct contiguous_source
   template <int Step = 1, int N>
   __device__ void load_keys(Key (&held)[N], int size, int first_row) const
   {
-    load_rows<Step>(keys, held, size, first_row);
+    block::load_rows<Step>(keys, held, size, first_row);
   }
   template <int Step = 1, int N>
   __device__ void load_values(Value (&held)[N], int size, int first_row) const
   {
-    load_rows<Step>(values, held, size, first_row);
+    block::load_rows<Step>(values, held, size, first_row);
   }
 
   // What a bin_sort wants of n elements; a thread's places are those of read_tile.
@@ -149,12 +149,12 @@ struct contiguous_source
   template <int Threads, int Items>
   __device__ void stage_keys(int n, Key* to) const
   {
-    move_tile<Threads, Items>(n, [&](int at) { return keys[at]; }, to);
+    block::move_tile<Threads, Items>(n, [&](int at) { return keys[at]; }, to);
   }
   template <int Threads, int Items>
   __device__ void stage_values(int n, Value* to) const
   {
-    move_tile<Threads, Items>(n, [&](int at) { return values[at]; }, to);
+    block::move_tile<Threads, Items>(n, [&](int at) { return values[at]; }, to);
   }
   /// Moves all as they are.
   template <int Threads, int Items>
@@ -162,10 +162,10 @@ struct contiguous_source
   {
     if (keys != keys_out)
     {
-      copy_slowly<Threads>(n, keys, keys_out);
+      block::copy_slowly<Threads>(n, keys, keys_out);
       if constexpr (!std::is_same_v<Value, no_values>)
       {
-        copy_slowly<Threads>(n, values, values_out);
+        block::copy_slowly<Threads>(n, values, values_out);
       }
     }
   }

@@ -203,14 +203,15 @@ run(Policy& policy, KeyIterator keys_first, KeyIterator keys_last, ValueIterator
     using algorithm = device_algorithm_t<Algorithm, key, Compare>;
     // In device code the calling thread sorts, as with Thrust.
     THRUST_CDP_DISPATCH(
-      (sort_on_device<algorithm>(
-         policy, keys_first, static_cast<std::size_t>(n), values_first, as_device_compare(comp));),
-      (thrust::detail::seq_t in_kernel; sort_sequentially<automatic_t>(in_kernel, keys_first, n, values_first, comp);));
+      (dispatch::sort_on_device<algorithm>(
+         policy, keys_first, static_cast<std::size_t>(n), values_first, dispatch::as_device_compare(comp));),
+      (thrust::detail::seq_t in_kernel;
+       dispatch::sort_sequentially<automatic_t>(in_kernel, keys_first, n, values_first, comp);));
   }
   else
 #endif
   {
-    sort_sequentially<Algorithm>(policy, keys_first, n, values_first, comp);
+    dispatch::sort_sequentially<Algorithm>(policy, keys_first, n, values_first, comp);
   }
 }
 
@@ -222,28 +223,28 @@ _CCCL_EXEC_CHECK_DISABLE
 template <class Function, class Algorithm, class Policy, class I>
 __host__ __device__ void keys(Policy& policy, I first, I last)
 {
-  run<Function, Algorithm>(policy, first, last, no_values{}, default_compare_t<I>{});
+  dispatch::run<Function, Algorithm>(policy, first, last, no_values{}, default_compare_t<I>{});
 }
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class Function, class Algorithm, class Policy, class I, class Compare>
 __host__ __device__ void keys(Policy& policy, I first, I last, Compare comp)
 {
-  run<Function, Algorithm>(policy, first, last, no_values{}, comp);
+  dispatch::run<Function, Algorithm>(policy, first, last, no_values{}, comp);
 }
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class Function, class Algorithm, class Policy, class I, class J>
 __host__ __device__ void pairs(Policy& policy, I first, I last, J values)
 {
-  run<Function, Algorithm>(policy, first, last, values, default_compare_t<I>{});
+  dispatch::run<Function, Algorithm>(policy, first, last, values, default_compare_t<I>{});
 }
 
 _CCCL_EXEC_CHECK_DISABLE
 template <class Function, class Algorithm, class Policy, class I, class J, class Compare>
 __host__ __device__ void pairs(Policy& policy, I first, I last, J values, Compare comp)
 {
-  run<Function, Algorithm>(policy, first, last, values, comp);
+  dispatch::run<Function, Algorithm>(policy, first, last, values, comp);
 }
 
 /// A call whose algorithm the user named.
@@ -253,11 +254,11 @@ __host__ __device__ void with_tag(Policy& policy, Args... args)
 {
   if constexpr (Function::by_key)
   {
-    pairs<Function, Algorithm>(policy, args...);
+    dispatch::pairs<Function, Algorithm>(policy, args...);
   }
   else
   {
-    keys<Function, Algorithm>(policy, args...);
+    dispatch::keys<Function, Algorithm>(policy, args...);
   }
 }
 
@@ -300,7 +301,7 @@ __host__ __device__ void with_policy(Policy& policy, Args... args)
   }
   else
   {
-    with_tag<Function, automatic_t>(policy, args...);
+    dispatch::with_tag<Function, automatic_t>(policy, args...);
   }
 }
 
@@ -311,11 +312,11 @@ __host__ __device__ void with(Policy& policy, Args... args)
 {
   if constexpr (std::is_same_v<Algorithm, automatic_t>)
   {
-    with_policy<Function>(policy, args...);
+    dispatch::with_policy<Function>(policy, args...);
   }
   else
   {
-    with_tag<Function, Algorithm>(policy, args...);
+    dispatch::with_tag<Function, Algorithm>(policy, args...);
   }
 }
 
@@ -327,7 +328,7 @@ __host__ __device__ void with_system_of_keys(I first, I last, Compare... comp)
   using thrust::system::detail::generic::select_system;
   typename thrust::iterator_system<I>::type system;
   auto&& chosen = select_system(system);
-  with<Function, Algorithm>(chosen, first, last, comp...);
+  dispatch::with<Function, Algorithm>(chosen, first, last, comp...);
 }
 
 _CCCL_EXEC_CHECK_DISABLE
@@ -338,7 +339,7 @@ __host__ __device__ void with_system_of_pairs(I first, I last, J values, Compare
   typename thrust::iterator_system<I>::type keys_system;
   typename thrust::iterator_system<J>::type values_system;
   auto&& chosen = select_system(keys_system, values_system);
-  with<Function, Algorithm>(chosen, first, last, values, comp...);
+  dispatch::with<Function, Algorithm>(chosen, first, last, values, comp...);
 }
 
 /// A call that a tag or a tag around a policy leads.
@@ -346,7 +347,7 @@ _CCCL_EXEC_CHECK_DISABLE
 template <class Function, class Algorithm, class Policy, class... Args>
 __host__ __device__ void with_tagged(with_algorithm<Algorithm, Policy> const& tagged, Args... args)
 {
-  with<Function, Algorithm>(tagged.policy, args...);
+  dispatch::with<Function, Algorithm>(tagged.policy, args...);
 }
 
 _CCCL_EXEC_CHECK_DISABLE
@@ -355,11 +356,11 @@ __host__ __device__ void with_tagged(algorithm<Algorithm> const&, Args... args)
 {
   if constexpr (Function::by_key)
   {
-    with_system_of_pairs<Function, Algorithm>(args...);
+    dispatch::with_system_of_pairs<Function, Algorithm>(args...);
   }
   else
   {
-    with_system_of_keys<Function, Algorithm>(args...);
+    dispatch::with_system_of_keys<Function, Algorithm>(args...);
   }
 }
 

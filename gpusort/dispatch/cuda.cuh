@@ -169,11 +169,11 @@ struct device_call
           using through_index = compare_at<Key, Compare, index_type>;
           backend::template sort<index_type, no_value, through_index>(
             stream, scratch, indices, nullptr, n, through_index{keys, comp});
-          gather(stream, keys, indices, runtime::at_offset<Key>(base, p.room), n);
+          dispatch::gather(stream, keys, indices, runtime::at_offset<Key>(base, p.room), n);
         }
         if constexpr (with_values)
         {
-          gather(stream, values, indices, runtime::at_offset<Value>(base, p.room), n);
+          dispatch::gather(stream, values, indices, runtime::at_offset<Value>(base, p.room), n);
         }
       });
     }
@@ -258,13 +258,14 @@ void sort_on_device(Policy& policy, KeyIterator keys_first, std::size_t n, Value
   runtime::device_scratch<has_own_memory_v<Policy>, Policy> scratch(policy, stream, plan.layout.bytes());
   void* const base = plan.layout.base(scratch.data());
 
-  key* const keys     = as_array<key>(stream, keys_first, runtime::at_offset<key>(base, plan.staged_keys), n);
-  value* const values = as_array<value>(stream, values_first, runtime::at_offset<value>(base, plan.staged_values), n);
+  key* const keys = dispatch::as_array<key>(stream, keys_first, runtime::at_offset<key>(base, plan.staged_keys), n);
+  value* const values =
+    dispatch::as_array<value>(stream, values_first, runtime::at_offset<value>(base, plan.staged_values), n);
 
   call::sort_arrays(stream, base, plan, keys, values, n, comp);
 
-  write_back(stream, keys, keys_first, n);
-  write_back(stream, values, values_first, n);
+  dispatch::write_back(stream, keys, keys_first, n);
+  dispatch::write_back(stream, values, values_first, n);
   // A policy that waits does so while the scratch is its own: its allocator need not know about streams.
   runtime::check(thrust::cuda_cub::synchronize_optional(policy), "gpusort: sort");
 }

@@ -341,12 +341,12 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
   }
   else
   {
-    sample_runs(previous.tiles_of(blockIdx.x >> previous.log2),
-                blockIdx.x & ((1u << previous.log2) - 1),
-                size,
-                count,
-                keys,
-                samples);
+    hybrid::sample_runs(previous.tiles_of(blockIdx.x >> previous.log2),
+                        blockIdx.x & ((1u << previous.log2) - 1),
+                        size,
+                        count,
+                        keys,
+                        samples);
   }
   __syncthreads();
   choice::choose(shared.sample, count, static_cast<unsigned>(buckets), level.log2, level.trees[blockIdx.x], comp);
@@ -740,10 +740,10 @@ __launch_bounds__(sort_shape_v<Key, Value>.threads,
       for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x; i < n / 2;
            i += static_cast<std::size_t>(gridDim.x) * threads)
       {
-        swap_places(at.keys[0], i, n - 1 - i);
+        hybrid::swap_places(at.keys[0], i, n - 1 - i);
         if constexpr (with_values)
         {
-          swap_places(at.values[0], i, n - 1 - i);
+          hybrid::swap_places(at.values[0], i, n - 1 - i);
         }
       }
     }

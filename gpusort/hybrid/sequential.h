@@ -117,14 +117,14 @@ __host__ __device__ void
 split(Iterator first, std::ptrdiff_t n, Element* buffer, unsigned char* bucket, std::ptrdiff_t* bucket_end, Less& less)
 {
   std::ptrdiff_t splitter[splitters];
-  choose_splitters(first, n, splitter, less);
+  hybrid::choose_splitters(first, n, splitter, less);
 
   // Each element is classified once and its bucket recorded: the splitters still stand in their places, and a comparator
   // that changes its mind cannot make the counts wrong.
   std::ptrdiff_t count[buckets] = {};
   for (std::ptrdiff_t i = 0; i < n; ++i)
   {
-    int const b = bucket_of(first, i, splitter, less);
+    int const b = hybrid::bucket_of(first, i, splitter, less);
     bucket[i]   = static_cast<unsigned char>(b);
     ++count[b];
   }
@@ -186,7 +186,7 @@ __host__ __device__ void sequential_sort(Policy& policy, Iterator first, Iterato
   {
     segment const s = stack[--waiting];
     std::ptrdiff_t bucket_end[buckets];
-    split(first + s.begin, s.n, copy.data(), bucket.data(), bucket_end, less);
+    hybrid::split(first + s.begin, s.n, copy.data(), bucket.data(), bucket_end, less);
     for (int b = 0; b < buckets; b += 2)
     {
       std::ptrdiff_t const begin = b == 0 ? 0 : bucket_end[b - 1];

@@ -274,7 +274,7 @@ private:
     }
     if (steps.passes > 0)
     {
-      recover_after(stream, keys_at, values_at, n, checks, steps.passes, wave);
+      merge::recover_after(stream, keys_at, values_at, n, checks, steps.passes, wave);
     }
   }
 };
@@ -376,7 +376,7 @@ struct pairwise
     }
     if (passes > 0)
     {
-      recover_after(stream, keys_at, values_at, n, checks, passes);
+      merge::recover_after(stream, keys_at, values_at, n, checks, passes);
     }
   }
 };

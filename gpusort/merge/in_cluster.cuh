@@ -157,14 +157,14 @@ __global__ void __launch_bounds__(cluster_storage<Key, Value, Compare>::threads)
   for (; run < n; run *= 2, turn ^= 1)
   {
     runtime::sync_cluster();
-    is_lost = is_lost || is_cut_twice(shared, turn, run, begin, n);
-    if (size > 0 && !merge_part_in_cluster(shared, turn, run, begin, size, n, comp))
+    is_lost = is_lost || merge::is_cut_twice(shared, turn, run, begin, n);
+    if (size > 0 && !merge::merge_part_in_cluster(shared, turn, run, begin, size, n, comp))
     {
       is_lost = true;
     }
   }
   runtime::sync_cluster();
-  is_lost = is_lost || is_cut_twice(shared, turn, run, begin, n);
+  is_lost = is_lost || merge::is_cut_twice(shared, turn, run, begin, n);
   for (unsigned b = 0; is_lost && b < runtime::cluster_size(); ++b)
   {
     *runtime::in_block(&shared.is_lost, b) = true;

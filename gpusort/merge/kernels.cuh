@@ -184,8 +184,8 @@ __device__ bool merge_place(merge_storage<Key, Value>& shared,
 
   int const diagonal = thread * items < size ? thread * items : size;
   std::uint16_t source[items];
-  bool const consistent = size == tile ? merge_tile<true>(shared, at.a_count, size, diagonal, source, comp)
-                                       : merge_tile<false>(shared, at.a_count, size, diagonal, source, comp);
+  bool const consistent = size == tile ? merge::merge_tile<true>(shared, at.a_count, size, diagonal, source, comp)
+                                       : merge::merge_tile<false>(shared, at.a_count, size, diagonal, source, comp);
   __syncthreads();
   block::move_tile<threads, items>(size, [&](int place) { return keys[place]; }, keys_out + at.out);
 
@@ -265,7 +265,7 @@ __launch_bounds__(tile_shape_v<Key, Value>.threads,
     }
     return;
   }
-  bool const consistent = merge_place(
+  bool const consistent = merge::merge_place(
     shared,
     {pair.begin + a_from,
      pair.begin + pair.a_size + b_from,

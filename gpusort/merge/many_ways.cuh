@@ -395,7 +395,7 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
 
   std::uint32_t const lane  = threadIdx.x % 32;
   bool const is_second      = threadIdx.x >= traits::threads / 2;
-  bool const are_consistent = find_by_rank(
+  bool const are_consistent = merge::find_by_rank(
     shared.splitters,
     samples,
     lane * stride,
@@ -427,7 +427,7 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
     low = high;
   }
   std::uint32_t const cut =
-    cut_by(splitter, keys_in + run * pass.run, low, high, static_cast<int>(list) - static_cast<int>(run), comp);
+    merge::cut_by(splitter, keys_in + run * pass.run, low, high, static_cast<int>(list) - static_cast<int>(run), comp);
   if (lane % lanes_of_search == 0 && run < 32)
   {
     shared.cuts[end][run] = cut;
@@ -466,8 +466,8 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
     unsigned long long difference = 0;
     if (lane < runs)
     {
-      difference = (own > 0 ? fingerprint(blockIdx.x, lane, shared.cuts[0][lane]) : 0)
-                 - (behind < count ? fingerprint(blockIdx.x + 1, lane, shared.cuts[1][lane]) : 0);
+      difference = (own > 0 ? merge::fingerprint(blockIdx.x, lane, shared.cuts[0][lane]) : 0)
+                 - (behind < count ? merge::fingerprint(blockIdx.x + 1, lane, shared.cuts[1][lane]) : 0);
     }
 #pragma unroll
     for (int step = 16; step > 0; step /= 2)

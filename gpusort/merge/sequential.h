@@ -65,7 +65,7 @@ __host__ __device__ void sort_with_buffer(Iterator first, std::ptrdiff_t n, Elem
   bool in_range = passes % 2 == 0;
   if (in_range)
   {
-    sort_runs(first, n, less);
+    merge::sort_runs(first, n, less);
   }
   else
   {
@@ -73,17 +73,17 @@ __host__ __device__ void sort_with_buffer(Iterator first, std::ptrdiff_t n, Elem
     {
       buffer[i] = ::cuda::std::move(*(first + i));
     }
-    sort_runs(buffer, n, less);
+    merge::sort_runs(buffer, n, less);
   }
   for (std::ptrdiff_t run = run_length; run < n; run *= 2, in_range = !in_range)
   {
     if (in_range)
     {
-      merge_pass(first, buffer, n, run, less);
+      merge::merge_pass(first, buffer, n, run, less);
     }
     else
     {
-      merge_pass(buffer, first, n, run, less);
+      merge::merge_pass(buffer, first, n, run, less);
     }
   }
 }
@@ -115,7 +115,7 @@ __host__ __device__ void sequential_sort(Policy& policy, Iterator first, Iterato
   }
   runtime::element_order<KeyOf, Compare> less{key_of, comp};
   runtime::temporary<UseOwnMemory, runtime::element_t<Iterator>, Policy> copy(policy, first, n);
-  sort_with_buffer(first, n, copy.data(), less);
+  merge::sort_with_buffer(first, n, copy.data(), less);
 }
 
 } // namespace gpusort::merge

@@ -59,8 +59,10 @@ template <class Key, class Compare>
 __device__ std::uint64_t choose_pivot(Key const* keys, std::uint64_t size, Compare& comp)
 {
   std::uint64_t const step = size / 9;
-  auto const of_three = [&](std::uint64_t first) { return median(keys, first, first + step, first + 2 * step, comp); };
-  return median(keys, of_three(step / 2), of_three(3 * step + step / 3), of_three(6 * step + step / 5), comp);
+  auto const of_three      = [&](std::uint64_t first) {
+    return quick::median(keys, first, first + step, first + 2 * step, comp);
+  };
+  return quick::median(keys, of_three(step / 2), of_three(3 * step + step / 3), of_three(6 * step + step / 5), comp);
 }
 
 /// Moves keys and values of [begin, begin + size) from one pair of arrays to the other: those that go to the left to the
@@ -219,7 +221,7 @@ __global__ void __launch_bounds__(hybrid::sort_shape_v<Key, Value>.threads,
       }
       if (threadIdx.x == 0)
       {
-        Key const pivot = keys_in[begin + choose_pivot(keys_in + begin, size, comp)];
+        Key const pivot = keys_in[begin + quick::choose_pivot(keys_in + begin, size, comp)];
         ::new (static_cast<void*>(shared.pivot)) Key(pivot);
         shared.takes_equals = top.has_lower && !block::precedes(*reinterpret_cast<Key const*>(top.lower), pivot, comp);
       }
@@ -227,7 +229,7 @@ __global__ void __launch_bounds__(hybrid::sort_shape_v<Key, Value>.threads,
       Key const pivot         = *reinterpret_cast<Key const*>(shared.pivot);
       bool const takes_equals = shared.takes_equals;
       std::uint64_t const left =
-        partition_segment(shared, begin, size, keys_in, keys_out, values_in, values_out, [&](Key const& key) {
+        quick::partition_segment(shared, begin, size, keys_in, keys_out, values_in, values_out, [&](Key const& key) {
           return takes_equals ? !block::precedes(pivot, key, comp) : block::precedes(key, pivot, comp);
         });
       if (takes_equals && from == 0)

@@ -75,13 +75,13 @@ __host__ __device__ Iterator choose_pivot(Iterator first, std::ptrdiff_t n, Less
   Iterator const last   = first + (n - 1);
   if (n < long_length)
   {
-    return median(first, middle, last, less);
+    return quick::median(first, middle, last, less);
   }
   std::ptrdiff_t const step = n / 8;
-  return median(median(first, first + step, first + 2 * step, less),
-                median(middle - step, middle, middle + step, less),
-                median(last - 2 * step, last - step, last, less),
-                less);
+  return quick::median(quick::median(first, first + step, first + 2 * step, less),
+                       quick::median(middle - step, middle, middle + step, less),
+                       quick::median(last - 2 * step, last - step, last, less),
+                       less);
 }
 
 /// Elements of a segment in front of `less_end` go before the pivot, those from `greater_begin` on after it; those
@@ -110,14 +110,14 @@ partition_three_ways(Iterator first, Iterator last, Iterator pivot_at, Less& les
   {
     if (less(*next, pivot))
     {
-      swap_elements(less_end, next);
+      quick::swap_elements(less_end, next);
       ++less_end;
       ++next;
     }
     else if (less(pivot, *next))
     {
       --greater_begin;
-      swap_elements(next, greater_begin);
+      quick::swap_elements(next, greater_begin);
     }
     else
     {
@@ -158,12 +158,12 @@ __host__ __device__ void heap_sort(Iterator first, std::ptrdiff_t n, Less& less)
 {
   for (std::ptrdiff_t root = n / 2; root > 0; --root)
   {
-    sift_down(first, n, root - 1, less);
+    quick::sift_down(first, n, root - 1, less);
   }
   for (std::ptrdiff_t end = n - 1; end > 0; --end)
   {
-    swap_elements(first, first + end);
-    sift_down(first, end, 0, less);
+    quick::swap_elements(first, first + end);
+    quick::sift_down(first, end, 0, less);
   }
 }
 
@@ -203,10 +203,10 @@ __host__ __device__ void sequential_sort(Policy&, Iterator first, Iterator last,
     }
     if (s.partitions_left == 0)
     {
-      heap_sort(begin, s.n, less);
+      quick::heap_sort(begin, s.n, less);
       continue;
     }
-    auto const bounds = partition_three_ways(begin, end, choose_pivot(begin, s.n, less), less);
+    auto const bounds = quick::partition_three_ways(begin, end, quick::choose_pivot(begin, s.n, less), less);
     segment const lower{s.begin, bounds.less_end - begin, s.partitions_left - 1};
     segment const upper{bounds.greater_begin - first, end - bounds.greater_begin, s.partitions_left - 1};
 

@@ -123,7 +123,7 @@ __host__ __device__ void sequential_sort(Policy& policy, Iterator first, Iterato
   }
   digit const digit_of{key_of, comp};
   runtime::temporary<UseOwnMemory, std::ptrdiff_t, Policy> counts(policy, digits * radix_size);
-  count_digits(first, n, counts.data(), digits, digit_of);
+  radix::count_digits(first, n, counts.data(), digits, digit_of);
 
   int passes = 0;
   for (int d = 0; d < digits; ++d)
@@ -147,11 +147,11 @@ __host__ __device__ void sequential_sort(Policy& policy, Iterator first, Iterato
     }
     if (in_range)
     {
-      scatter_by_digit(first, copy.data(), n, row, d, digit_of);
+      radix::scatter_by_digit(first, copy.data(), n, row, d, digit_of);
     }
     else
     {
-      scatter_by_digit(copy.data(), first, n, row, d, digit_of);
+      radix::scatter_by_digit(copy.data(), first, n, row, d, digit_of);
     }
     in_range = !in_range;
   }

@@ -95,7 +95,7 @@ __device__ std::uint32_t seen_of_neighbours(Key const* keys, int n, Compare& com
 template <class Key, class Compare>
 __device__ std::uint32_t order_of_neighbours(Key const* keys, int n, Compare& comp)
 {
-  std::uint32_t const found = seen_of_neighbours(keys, n, comp);
+  std::uint32_t const found = radix::seen_of_neighbours(keys, n, comp);
   return (found & seen::not_upwards) == 0 ? value_order::ascending
        : (found & seen::not_downwards) == 0
          ? value_order::descending

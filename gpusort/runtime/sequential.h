@@ -44,7 +44,7 @@ struct element_order
   template <class A, class B>
   __host__ __device__ bool operator()(A const& a, B const& b)
   {
-    return compare_keys(comp, key_of(a), key_of(b));
+    return runtime::compare_keys(comp, key_of(a), key_of(b));
   }
 };
 

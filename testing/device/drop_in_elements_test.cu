@@ -1,13 +1,17 @@
 // What a drop-in keeps of Thrust: elements of any size and alignment.
 #include <testing/support/device_memory.cuh>
 #include <testing/support/sized_elements.cuh>
+#include <testing/support/taken_names.h>
 #include <testing/support/types.cuh>
 
 #include <gpusort/sort.h>
 #include <gtest/gtest.h>
 
+#include <thrust/copy.h>
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
+#include <thrust/iterator/reverse_iterator.h>
+#include <thrust/reverse.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -154,6 +158,40 @@ __global__ void look_at(self_aware const* elements, std::size_t n, std::uint32_t
       atomicAdd(moved_by_bytes, 1u);
     }
   }
+}
+
+TEST(DropInElement, WhoseNamespaceHasFunctionsOfOurNames)
+{
+  using users_own::particle;
+  std::vector<particle> particles(20'000);
+  for (std::size_t i = 0; i < particles.size(); ++i)
+  {
+    particles[i] = {static_cast<int>(i * 37 % 10'007), static_cast<int>(i)};
+  }
+  thrust::device_vector<particle> const input(particles.begin(), particles.end());
+  std::stable_sort(particles.begin(), particles.end(), users_own::by_cell{});
+  auto const same = [&](thrust::device_vector<particle> const& sorted, bool in_order) {
+    std::vector<particle> out(sorted.size());
+    thrust::copy(sorted.begin(), sorted.end(), out.begin());
+    return std::equal(out.begin(), out.end(), particles.begin(), [&](particle const& a, particle const& b) {
+      return a.cell == b.cell && (a.number == b.number || !in_order);
+    });
+  };
+  thrust::device_vector<particle> keys = input;
+  gpusort::sort(gpusort::quicksort, keys.begin(), keys.end(), users_own::by_cell{});
+  EXPECT_TRUE(same(keys, false));
+
+  // Staged, since they do not lie in order.
+  keys                                   = input;
+  thrust::device_vector<particle> values = input;
+  thrust::reverse(keys.begin(), keys.end());
+  auto const first = thrust::make_reverse_iterator(keys.end());
+  gpusort::stable_sort_by_key(first, first + keys.size(), values.begin(), users_own::by_cell{});
+  EXPECT_TRUE(same(values, true));
+
+  keys = input;
+  gpusort::stable_sort(keys.begin(), keys.end(), gpusort::by(users_own::cell_of{}));
+  EXPECT_TRUE(same(keys, true));
 }
 
 TEST(DropInElement, ThatKnowsWhereItLivesIsMovedByItsOwnCode)
