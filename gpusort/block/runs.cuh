@@ -94,11 +94,6 @@ public:
       first_tile_ = (begun - 1) * tiles_of_group;
       offset_     = static_cast<std::int32_t>(static_cast<std::int64_t>(before(begun - 1) - skip));
     }
-    else
-    {
-      first_tile_ = 0;
-      offset_     = -static_cast<std::int32_t>(skip);
-    }
   }
 
   /// Between two loads that no barrier is between: tables that do not have all of the source are made anew. Not part of a load,
@@ -179,7 +174,7 @@ private:
     auto const lane = static_cast<int>(threadIdx.x) % 32;
     if (tiles_.starts == nullptr)
     {
-      load_rows<Step>(from + tiles_.begin, held, size, first_row);
+      block::load_rows<Step>(from + tiles_.begin, held, size, first_row);
       return;
     }
     std::uint32_t tile = first_tile_;
@@ -225,9 +220,9 @@ private:
   unsigned last_;
   Key const* keys_;
   Value const* values_;
-  std::uint32_t first_tile_;
-  std::int32_t offset_; // number of its first element
-  bool listed_ = false; // the tables have all of the source
+  std::uint32_t first_tile_ = 0;
+  std::int32_t offset_      = 0; // number of its first element
+  bool listed_              = false; // the tables have all of the source
 };
 
 } // namespace gpusort::block

@@ -144,22 +144,35 @@ private:
   }
 
   /// Whether the comparator agrees that the thread's bucket, if it has one, goes behind the last one before it that is not empty.
+  /// Called by all threads of a block of wave_sort_threads.
   __device__ bool agrees_about_edges() const
   {
-    bool agrees = true;
-    for (unsigned b = threadIdx.x; b < radix::radix_size; b += blockDim.x)
+    static_assert(radix::radix_size <= radix::wave_sort_threads);
+    __shared__ std::uint32_t filled[radix::radix_size / 32]; // a bit for each bucket that is not empty
+    unsigned const own                 = threadIdx.x;
+    bool const has_elements            = own < radix::radix_size && __ldcg(&edges->sizes[own]) != 0;
+    std::uint32_t const filled_of_warp = __ballot_sync(block::all_lanes, has_elements);
+    if (own < radix::radix_size && own % 32 == 0)
     {
-      unsigned before = b;
-      while (before > 0 && __ldcg(&edges->sizes[before - 1]) == 0)
-      {
-        --before;
-      }
-      if (before > 0 && __ldcg(&edges->sizes[b]) != 0)
-      {
-        agrees = neighbours(__ldcg(&edges->last[before - 1]), __ldcg(&edges->first[b])) && agrees;
-      }
+      filled[own / 32] = filled_of_warp;
     }
-    return agrees;
+    __syncthreads();
+    if (!has_elements)
+    {
+      return true;
+    }
+    unsigned word         = own / 32;
+    std::uint32_t earlier = filled_of_warp & ((std::uint32_t{1} << own % 32) - 1);
+    while (earlier == 0 && word > 0)
+    {
+      earlier = filled[--word];
+    }
+    if (earlier == 0)
+    {
+      return true; // it is the first
+    }
+    unsigned const before = word * 32 + 31 - static_cast<unsigned>(__clz(static_cast<int>(earlier)));
+    return neighbours(__ldcg(&edges->last[before]), __ldcg(&edges->first[own]));
   }
 };
 
@@ -183,9 +196,11 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   block::segment_tiles const runs = tiles.runs();
   unsigned bucket                 = blockIdx.x;
   radix::wave_bucket where        = radix::find_in_wave(shared.bucket, tiles, runs, bucket);
-  if (!radix::may_be_sorted(where.seen))
+  // Keys alone are made anew from their ranks, which do not tell -0 from +0.
+  bool const loses_zeros = std::is_same_v<Value, block::no_values> && (where.seen & radix::seen::twin) != 0;
+  if (!radix::may_be_sorted(where.seen) || loses_zeros)
   {
-    return; // nobody has accepted anything
+    return; // no block votes, and the verdict stays what it is: not sorted
   }
   if ((where.seen & (radix::seen::ascent | radix::seen::descent | radix::seen::twin)) == 0)
   {
@@ -217,7 +232,8 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   }
   if (!is_sorted)
   {
-    // Nobody else knows yet if there is nothing to sort, or if bins do not sort it.
+    // What has not been sorted has no vote yet: yes, if there is nothing to sort, and no, if bins do not sort it. A second no
+    // changes nothing.
     agrees.settle(where.size == 0, false);
   }
 }

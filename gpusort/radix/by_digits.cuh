@@ -233,32 +233,37 @@ __global__ void __launch_bounds__(histogram_threads,
     }
   }
   __syncthreads();
-  if (threadIdx.x == 0 && !note_order(*found, with_values || IsFloat))
+  if (threadIdx.x != 0)
   {
-    std::uint32_t const all = *const_cast<std::uint32_t volatile*>(&found->seen);
-    bool const tells_equal  = with_values || (all & seen::twin) != 0;
-    if (is_few && !tells_equal)
+    return;
+  }
+  std::uint32_t const all = *const_cast<std::uint32_t volatile*>(&found->seen);
+  bool const tells_equal  = with_values || (all & seen::twin) != 0;
+  if (note_order(*found, tells_equal))
+  {
+    return;
+  }
+  if (is_few && !tells_equal)
+  {
+    found->values.count = static_cast<std::uint32_t>(values.count());
+    return;
+  }
+  std::uint32_t passes = 0;
+  for (int d = 0; d < digits; ++d)
+  {
+    if (varies[d] && (!is_few || (telling >> d & 1u) != 0))
     {
-      found->values.count = static_cast<std::uint32_t>(values.count());
-      return;
+      found->digit_of_pass[passes++] = d;
     }
-    std::uint32_t passes = 0;
-    for (int d = 0; d < digits; ++d)
+  }
+  found->passes = passes;
+  if constexpr (sizeof(Bits) <= 4)
+  {
+    // If a look found crowds of neighbours, splits keep order, and that costs more than a pass by digits.
+    if (may_mix && !tells_equal && found->keeps_order == 0 && !is_crowded[found->digit_of_pass[0]])
     {
-      if (varies[d] && (!is_few || (telling >> d & 1u) != 0))
-      {
-        found->digit_of_pass[passes++] = d;
-      }
-    }
-    found->passes = passes;
-    if constexpr (sizeof(Bits) <= 4)
-    {
-      // If a look found crowds of neighbours, splits keep order, and that costs more than a pass by digits.
-      if (may_mix && !tells_equal && found->keeps_order == 0 && !is_crowded[found->digit_of_pass[0]])
-      {
-        found->mixes = 1;
-        found->map   = bucket_map<Bits>::of_ranks();
-      }
+      found->mixes = 1;
+      found->map   = bucket_map<Bits>::of_ranks();
     }
   }
 }

@@ -286,6 +286,7 @@ private:
       sort_blocks<IsFloat, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
       return true;
     }
+    static_assert(!Plan::may_be_wave || most_before_wave <= most_in_cluster(runtime::portable_cluster));
     for (unsigned const cluster : cluster_for(n).blocks)
     {
       if (n <= (Plan::may_be_wave ? most_before_wave : most_in_cluster(cluster))

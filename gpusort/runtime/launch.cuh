@@ -143,7 +143,11 @@ template <class... Params>
 bool can_run_together(void (*kernel)(Params...), launch_shape const& shape)
 {
   auto const* const code = reinterpret_cast<void const*>(kernel);
-  check(opt_in(code, shape), "gpusort: shared memory of a kernel");
+  if (opt_in(code, shape) != cudaSuccess)
+  {
+    (void) cudaGetLastError(); // more shared memory than the device has
+    return false;
+  }
   int blocks = 0; // of a multiprocessor
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, code, shape.threads, shape.shared_bytes),
         "gpusort: room for blocks");
