@@ -93,8 +93,9 @@ template <class Algorithm>
 struct device_backend : detail::no_backend
 {};
 
-/// Radix sort when the keys have a radix order under the comparator; otherwise merge sort, or hybrid sort where there are many
-/// elements. What a bare policy means.
+/// What a bare policy means. On the GPU radix sort when the keys have a radix order under the comparator, and otherwise hybrid sort,
+/// which merges what is not worth a split. On the host radix sort for keys of up to 64 bits that have such an order, and otherwise the C++
+/// library's stable sort. Stable; O(n log n) or O(n x bytes of a key).
 struct automatic_t : algorithm<automatic_t>
 {
   static constexpr bool is_stable = true;
@@ -163,8 +164,8 @@ inline constexpr bool has_radix_order_v = radix::has_image_v<Key, Compare>;
 template <class Algorithm, class Key, class Compare>
 inline constexpr bool supports_v = Algorithm::template supports<Key, Compare>;
 
-/// The algorithm that `automatic` runs on the GPU for `Key`s under `Compare`. Where that is merge sort, large inputs
-/// are sorted by hybrid sort, with the same result.
+/// The algorithm that `automatic` runs on the GPU for `Key`s under `Compare`. Where that is merge sort, hybrid sort splits large
+/// inputs first, with the same result.
 template <class Key, class Compare>
 using selected_t = std::conditional_t<has_radix_order_v<Key, Compare>, radix_sort_t, merge_sort_t>;
 

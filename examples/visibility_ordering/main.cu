@@ -279,7 +279,9 @@ result order_on_host(Tag tag, Compare comp, point_cloud const& cloud, distance_t
   r.thrusts   = order_on_host(distances, repeat, thrust_time, [&](float* first, float* last, index_type* vertices) {
     thrust::sort_by_key(thrust::host, first, last, vertices, comp);
   });
-  r.algorithm = std::is_same_v<Tag, gpusort::automatic_t> ? "std::stable_sort, chosen by automatic" : name_of<Tag>();
+  r.algorithm = !std::is_same_v<Tag, gpusort::automatic_t> ? name_of<Tag>()
+              : gpusort::has_radix_order_v<float, Compare> ? "radix sort, chosen by automatic"
+                                                           : "std::stable_sort, chosen by automatic";
   r.timings   = {{"gpusort::sort_by_key, host", our_time}, {"thrust::sort_by_key, host", thrust_time}};
   return r;
 }

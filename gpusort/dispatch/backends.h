@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #if defined(__CUDACC__)
 #  include <gpusort/hybrid/device.cuh>
@@ -28,6 +29,21 @@
 
 namespace gpusort
 {
+
+namespace dispatch
+{
+
+/// Whether `automatic` sorts many elements by radix sort on the host: if they may be copied, and their keys have few digits.
+template <class Element, class Key, class Compare>
+inline constexpr bool has_host_radix_v =
+  std::is_copy_constructible_v<Element> && radix::has_image_v<Key, Compare> && radix::digits_v<Key, Compare> <= 8;
+
+/// How many those are. Measured with g++ 12 on an EPYC, ns a key by radix sort and by the C++ library's stable sort: u8 n = 16 16
+/// and 15, 32 9 and 19; u32 64 23 and 22, 128 20 and 26, 2^20 15 and 78; u64 128 42 and 30, 512 20 and 39, 2^20 38 and 78.
+template <class Key, class Compare>
+inline constexpr std::size_t least_for_host_radix = std::size_t{32} * radix::digits_v<Key, Compare>;
+
+} // namespace dispatch
 
 // Each says as well how much it takes from a policy that brings its own memory.
 
@@ -95,29 +111,59 @@ struct sequential_backend<radix_sort_t>
   }
 };
 
-// On the host the C++ library's stable sort, which every other algorithm is tested against. It has no form for device
-// code and cannot be told where its memory comes from: there the merge sort, equally stable, stands in.
+// On the host radix sort, where it can and where there are enough elements; what it could sort, but is less, merge sort, by the
+// same ranks; and all else the C++ library's stable sort. That has no form for device code and cannot be told where its memory comes
+// from: there merge sort, equally stable, stands in.
 template <>
 struct sequential_backend<automatic_t>
 {
   template <class Element, class Key, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
+    if constexpr (dispatch::has_host_radix_v<Element, Key, Compare>)
+    {
+      if (n >= dispatch::least_for_host_radix<Key, Compare>)
+      {
+        return sequential_backend<radix_sort_t>::scratch_bytes<Element, Key, Compare>(n);
+      }
+    }
     return sequential_backend<merge_sort_t>::scratch_bytes<Element, Key, Compare>(n);
   }
 
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
-    if constexpr (dispatch::has_own_memory_v<Policy>)
+    NV_IF_TARGET(NV_IS_HOST,
+                 (sort_on_host(policy, first, last, key_of, comp);),
+                 (sequential_backend<merge_sort_t>::sort(policy, first, last, key_of, comp);));
+  }
+
+private:
+  template <class Policy, class Iterator, class KeyOf, class Compare>
+  static void sort_on_host(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
+  {
+    using element            = runtime::element_t<Iterator>;
+    using key                = std::decay_t<decltype(key_of(std::declval<element const&>()))>;
+    constexpr bool has_radix = dispatch::has_host_radix_v<element, key, Compare>;
+    if constexpr (has_radix)
+    {
+      if (static_cast<std::size_t>(last - first) >= dispatch::least_for_host_radix<key, Compare>)
+      {
+        sequential_backend<radix_sort_t>::sort(policy, first, last, key_of, comp);
+        return;
+      }
+    }
+    if constexpr (has_radix && radix::has_key_order_v<key, Compare>)
+    {
+      sequential_backend<merge_sort_t>::sort(policy, first, last, key_of, radix::rank_compare<key, Compare>{});
+    }
+    else if constexpr (dispatch::has_own_memory_v<Policy>)
     {
       sequential_backend<merge_sort_t>::sort(policy, first, last, key_of, comp);
     }
     else
     {
-      NV_IF_TARGET(NV_IS_HOST,
-                   (dispatch::stable_host_sort(first, last, key_of, comp);),
-                   (sequential_backend<merge_sort_t>::sort(policy, first, last, key_of, comp);));
+      dispatch::stable_host_sort(first, last, key_of, comp);
     }
   }
 };

@@ -1,4 +1,4 @@
-// The oracle: the C++ library's stable sort, also for elements that are only seen through proxies.
+// The C++ library's stable sort, also for elements that are only seen through proxies; tests compare all others with it.
 #pragma once
 
 #include <gpusort/runtime/sequential.h>

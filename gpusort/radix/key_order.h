@@ -228,4 +228,15 @@ __host__ __device__ bits_t<Key> bits_of(Key const& key)
   return bits;
 }
 
+/// Compares keys by their ranks: as Compare does, and NaNs as radix sort orders them.
+template <class Key, class Compare>
+struct rank_compare
+{
+  __host__ __device__ bool operator()(Key const& a, Key const& b) const
+  {
+    auto const order = make_key_order<Key, Compare>();
+    return order.rank_of(radix::bits_of(a)) < order.rank_of(radix::bits_of(b));
+  }
+};
+
 } // namespace gpusort::radix

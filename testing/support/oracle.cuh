@@ -4,6 +4,7 @@
 #include <testing/support/device_memory.cuh>
 #include <testing/support/types.cuh>
 
+#include <gpusort/dispatch/stable_host_sort.h>
 #include <gpusort/sort.h>
 
 #include <thrust/execution_policy.h>
@@ -11,6 +12,7 @@
 #include <thrust/sort.h>
 #include <thrust/tuple.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -130,7 +132,7 @@ struct expectation
   host_array<Key> sorted_keys;
   host_values sorted_attached;
 
-  /// Sorts `input` with the oracle.
+  /// Sorts `input` with the oracle, the C++ library's stable sort.
   template <class Compare>
   expectation(host_array<Key> input, Compare comp)
       : keys(std::move(input))
@@ -140,12 +142,16 @@ struct expectation
   {
     if constexpr (std::is_same_v<Value, no_value>)
     {
-      gpusort::stable_sort(gpusort::automatic(thrust::host), sorted_keys.begin(), sorted_keys.end(), comp);
+      std::stable_sort(sorted_keys.begin(), sorted_keys.end(), comp);
     }
     else
     {
-      gpusort::stable_sort_by_key(
-        gpusort::automatic(thrust::host), sorted_keys.begin(), sorted_keys.end(), sorted_attached.begin(), comp);
+      auto const pairs = thrust::make_zip_iterator(sorted_keys.begin(), sorted_attached.begin());
+      gpusort::dispatch::stable_host_sort(
+        pairs,
+        pairs + static_cast<std::ptrdiff_t>(keys.size()),
+        [](auto const& pair) -> Key const& { return thrust::get<0>(pair); },
+        comp);
     }
   }
 };
