@@ -43,6 +43,13 @@ function(gpusort_add_program)
   endif()
 endfunction()
 
+# What is compiled and never run, where there is no GPU: all of it, but optimised less.
+function(gpusort_compile_only name)
+  if(GPUSORT_INTERPRET_TESTS)
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=mid>)
+  endif()
+endfunction()
+
 # gpusort_missing(what consequence): a library that is not here costs what needs it, or the whole build.
 function(gpusort_missing what consequence)
   if(GPUSORT_REQUIRE_ALL)

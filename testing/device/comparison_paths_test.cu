@@ -202,16 +202,17 @@ bool in_a_hurry()
 }
 
 /// What one block takes, the least that is split, a few buckets, many, and two levels; of merge sort, one tile of either class, what
-/// a cluster has, in blocks that all have something and in others, one pass of either class and two, and pairs of runs.
+/// a cluster has, in blocks that all have something and in others, one pass of either class and two, and pairs of runs. In a hurry
+/// few, and two levels of the usual width only if asked for: ManyLevels has narrow ones.
 template <class Key, class Value>
-std::vector<std::size_t> sizes()
+std::vector<std::size_t> sizes(bool with_two_levels = false)
 {
   constexpr std::size_t alone = most_in_block<Key, gpusort::block::no_values>;
   constexpr std::size_t with  = most_in_block<Key, Value>;
   constexpr auto one_pass     = most_in_one_pass<Key, Value>;
   if (in_a_hurry())
   {
-    return {with + 1, 5 * alone, one_pass + 1, sizeof(Key) == 4 ? 160 * alone : 7 * alone};
+    return {with + 1, 5 * alone, one_pass + 1, sizeof(Key) == 4 && with_two_levels ? 160 * alone : 7 * alone};
   }
   constexpr auto tile         = most_in_tile<Key, Value>;
   constexpr auto tiny         = most_in_tile<Key, Value, merge::input_class::tiny>;
@@ -252,12 +253,12 @@ std::vector<std::size_t> sizes()
 }
 
 template <class Params, class Make>
-void check_all_sizes(Make make)
+void check_all_sizes(Make make, bool with_two_levels = false)
 {
   using key   = typename Params::key;
   using value = typename Params::value;
   using order = typename Params::order;
-  for (std::size_t const n : sizes<key, value>())
+  for (std::size_t const n : sizes<key, value>(with_two_levels))
   {
     SCOPED_TRACE(n);
     std::vector<key> keys(n);
@@ -292,7 +293,7 @@ TYPED_TEST_SUITE(ComparisonPaths, pairs);
 
 TYPED_TEST(ComparisonPaths, Uniform)
 {
-  check_all_sizes<TypeParam>([](std::size_t i, std::size_t) { return mixed(i); });
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t) { return mixed(i); }, true);
 }
 
 TYPED_TEST(ComparisonPaths, SortedAndReversed)
