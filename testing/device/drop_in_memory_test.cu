@@ -461,6 +461,41 @@ TEST(Workspace, BytesGrowWithTheRangeAndAreZeroForNone)
   EXPECT_THROW((void) gpusort::workspace_bytes(thrust::device, none + 1, none), std::runtime_error);
 }
 
+struct own_less
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key const& a, Key const& b) const
+  {
+    return a < b;
+  }
+};
+
+/// What any range of fewer elements takes is no more than workspace.h says.
+template <class Key, class Compare, class Algorithm>
+void check_that_fewer_take_hardly_more(Algorithm algorithm, Compare comp)
+{
+  std::size_t most       = 0;
+  Key const* const first = nullptr;
+  for (std::size_t n = 2; n < std::size_t{3} << 20; ++n)
+  {
+    std::size_t const bytes = gpusort::workspace_bytes(algorithm(thrust::cuda::par), first, first + n, comp);
+    most                    = most < bytes ? bytes : most;
+    ASSERT_LE(most, bytes + bytes / 16 + (128 << 10)) << n;
+  }
+}
+
+TEST(Workspace, FewerElementsTakeHardlyMore)
+{
+  check_that_fewer_take_hardly_more<std::uint8_t>(gpusort::automatic, thrust::less<>{});
+  check_that_fewer_take_hardly_more<std::uint16_t>(gpusort::automatic, thrust::less<>{});
+  check_that_fewer_take_hardly_more<std::uint32_t>(gpusort::automatic, thrust::less<>{});
+  check_that_fewer_take_hardly_more<double>(gpusort::automatic, thrust::less<>{});
+  check_that_fewer_take_hardly_more<unsigned __int128>(gpusort::automatic, thrust::less<>{});
+  check_that_fewer_take_hardly_more<std::uint32_t>(gpusort::automatic, own_less{});
+  check_that_fewer_take_hardly_more<std::uint64_t>(gpusort::quicksort, own_less{});
+  check_that_fewer_take_hardly_more<unsigned __int128>(gpusort::merge_sort, own_less{});
+}
+
 TEST(Failure, AllocatorThatThrows)
 {
   pairs p;
