@@ -19,8 +19,8 @@
 namespace gpusort::block
 {
 
-/// For callers that take the order of ranks for what it is.
-struct ask_nobody
+/// For callers that trust the order of ranks: nobody is asked, and nothing is checked.
+struct trusts_ranks
 {
   static constexpr bool asks = false;
 
@@ -126,7 +126,7 @@ public:
   /// Returns false, with nothing written, if too many keys are close to each other, or keys alone differ that are equal, or
   /// somebody does not agree: sort_by_digits sorts all.
   /// n <= tile. Called by all threads of a block; shared memory may be used again after a barrier.
-  template <class Elements, class Agrees = ask_nobody>
+  template <class Elements, class Agrees = trusts_ranks>
   __device__ static bool
   sort(shared_storage& shared,
        Order const& order,

@@ -51,7 +51,7 @@ class run_source
   /// 32 neighbouring elements.
   struct row
   {
-    std::uint32_t begun; // a bit for each of them with which a run begins
+    std::uint32_t begun; // bit i: element i is the first of a run
     std::int32_t runs_before; // in the rows before
   };
   static constexpr int rows = Most / 32;
@@ -61,7 +61,9 @@ public:
   struct shared_storage
   {
     row of[rows];
-    std::uint32_t from[Threads]; // where a run lies, from the first of the tiles on, less its first number
+    // Of each run, the place of its first element behind the first listed tile, less that element's number: the place of any element
+    // of the run is this and its own number.
+    std::uint32_t from[Threads];
     std::int32_t end; // number behind the last
     warp_sums<std::uint32_t, Threads> sums;
     warp_sums<std::uint32_t, Threads> run_sums;
@@ -83,7 +85,7 @@ public:
   {
     if (skip > 0)
     {
-      // The last group that does not begin behind it.
+      // The last group of tiles that begins with element `skip` or before it.
       std::uint32_t const groups = tiles.groups();
       std::uint32_t begun        = 0;
       for (std::uint32_t base = 0; base < groups; base += Threads)
@@ -96,8 +98,8 @@ public:
     }
   }
 
-  /// Between two loads that no barrier is between: tables that do not have all of the source are made anew. Not part of a load,
-  /// where ptxas 13.0 has no predicates left for it.
+  /// Has to be called before a load that no barrier separates from the one before, whose tables may be overwritten. Not part of a
+  /// load, where ptxas 13.0 has no predicates left for it.
   __device__ void finish_load() const
   {
     if (!listed_)
@@ -188,8 +190,7 @@ private:
       std::int32_t const end = shared_.end < size ? shared_.end : size;
       T const* tiles         = from + tiles_.begin + static_cast<std::uint64_t>(tile) * tiles_.tile;
       std::int32_t first     = first_row * 32 + lane;
-      // All this is the same in every round, and the compiler would rather keep what follows from it than reckon again: it
-      // may not know.
+      // Hides from the compiler what is the same in every round: it would keep all addresses that follow from it in registers.
       asm volatile("" : "+r"(first), "+l"(tiles));
       row const* const rows_of_warp = shared_.of + first / 32;
 #pragma unroll

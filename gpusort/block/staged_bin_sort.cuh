@@ -33,9 +33,6 @@ class staged_bin_sort
   static constexpr int at_once = 4; // elements that a thread reads
 
 public:
-  static constexpr int threads = Threads;
-  static constexpr int most    = Most;
-
   struct shared_storage
   {
     alignas(16) char tokens[bins::template bytes_of<long_token>(Most)];

@@ -109,7 +109,7 @@ __device__ void copy_slowly(int n, T const* from, T* to)
 
 /// Where the elements lie that a block-wide sort or partition reads: `load_keys<Step>(held, size, first_row)` reads, for every
 /// i, the key with the number (first_row + i x Step) x 32 + lane into held[i], if there are more than that in `size`; load_values
-/// does the same with values. `finish_load()` has to be called by all threads between two loads that no barrier is between. All are
+/// does the same with values. `finish_load()` has to be called by all threads before a load that no barrier separates from the one before. All are
 /// called by all threads of a block. This one has them side by side.
 template <class Key, class Value>
 struct contiguous_source

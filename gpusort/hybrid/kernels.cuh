@@ -52,7 +52,7 @@ struct bucket
 /// elements of a single one to their places.
 struct work
 {
-  // Elements of the bucket before those that are moved; or, where sort_by_value has failed, whether this is to be listed again.
+  // Of what is moved: elements of the bucket before those. Of what is sorted: 1 if sort_by_value wants it listed again.
   std::uint64_t skip : 63;
   std::uint64_t is_moved : 1; // and not sorted
   std::uint32_t segment;
@@ -188,8 +188,8 @@ struct buffers
 };
 
 /// Looks whether the input is sorted, or each element goes before the one in front of it; warps stop looking as soon as
-/// neither can be. Also clears `count` counts. What a wave has sorted
-/// is sorted, and nobody counts.
+/// neither can be. Also clears `count` counts. If a wave has sorted the input, says so; counts stay as they are, since no later
+/// kernel reads them.
 /// Grid: any. Block: look_threads.
 template <class Key, class Compare>
 __global__ void __launch_bounds__(look_threads)

@@ -21,7 +21,8 @@ __device__ inline bool failed_before(pass_check* checks, int pass)
   return failed;
 }
 
-/// What the blocks of a wave agree upon, in device memory: how many agree, and, for good, that all do or that they never will.
+/// What the blocks of a wave decide, in device memory: its low bits count votes for it; `accepted` or `refused` is the outcome, never
+/// both, and never taken back.
 using wave_verdict = std::uint32_t;
 
 namespace verdict

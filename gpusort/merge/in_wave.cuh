@@ -45,9 +45,9 @@ struct asks_about_tile
   }
 };
 
-/// Asks as asks_comparator does, and then waits for what all other blocks say.
+/// Asks as asks_comparator does; then its block votes, and waits for what all decide.
 template <class Key, class Compare>
-struct asks_wave
+struct wave_vote
 {
   using bits                 = radix::bits_t<Key>;
   using state                = ::cuda::atomic_ref<wave_verdict, ::cuda::thread_scope_device>;
@@ -77,17 +77,17 @@ struct asks_wave
 
   __device__ bool all_agree(bool own) const
   {
-    return settle(own, true);
+    return vote(own, true);
   }
 
-  /// Tells all others whether this block agrees. If they are to be waited for, returns whether all do. The last one to agree asks
-  /// about the edges of all buckets, and so settles it. Nobody waits long: blocks that have yet to begin may need his place. Called by
-  /// all threads.
-  __device__ bool settle(bool agrees, bool waits) const
+  /// Casts this block's vote. The last yes also checks the edges between buckets, and decides. If it `waits`, returns the decision. The
+  /// wait is bounded: not all blocks need be running, and a waiting one may have the place of one that has yet to begin. Called by all
+  /// threads.
+  __device__ bool vote(bool agrees, bool waits) const
   {
     __shared__ bool shared_answer;
     state const found(*all);
-    agrees = __syncthreads_and(agrees) != 0; // and all edges have been written
+    agrees = __syncthreads_and(agrees) != 0; // and orders what is written to `edges` before the vote
     if (threadIdx.x == 0)
     {
       shared_answer = agrees && (found.fetch_add(1, ::cuda::std::memory_order_acq_rel) == radix::radix_size - 1);
@@ -131,7 +131,7 @@ struct asks_wave
   }
 
 private:
-  static constexpr long long most_clocks = 200'000; // about a tenth of a millisecond: several times what a wave takes
+  static constexpr long long most_clocks = 200'000; // 0.1 ms at 2 GHz, several times what a wave takes
 
   /// Settles it, unless somebody has.
   __device__ static void decide(state const& found, wave_verdict answer)
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   {
     if (blockIdx.x == 0 && threadIdx.x == 0)
     {
-      *all = verdict::accepted; // there is one key
+      *all = verdict::accepted; // all keys are the same: they are sorted
     }
     return;
   }
@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   }
   order const values =
     radix::order_of_values<Key>(is_upwards ? radix::value_order::ascending : radix::value_order::descending);
-  asks_wave<Key, Compare> const agrees{{values, nullptr, comp}, all, edges, blockIdx.x};
+  wave_vote<Key, Compare> const agrees{{values, nullptr, comp}, all, edges, blockIdx.x};
   if (threadIdx.x == 0)
   {
     edges->sizes[blockIdx.x] = where.size;
@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   {
     // What has not been sorted has no vote yet: yes, if there is nothing to sort, and no, if bins do not sort it. A second no
     // changes nothing.
-    agrees.settle(where.size == 0, false);
+    agrees.vote(where.size == 0, false);
   }
 }
 

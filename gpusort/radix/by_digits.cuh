@@ -306,8 +306,8 @@ __device__ void swap_ends_slowly(T* elements, std::size_t n, std::size_t begin, 
   }
 }
 
-/// Whether passes that are phases of one launch end the sort: there are as many phases as digits, so an odd number of passes leaves
-/// one to bring the result back if that of the digits is even.
+/// Whether passes that are phases of one launch end the sort: with an even number of digits, an odd number of passes leaves a phase
+/// that can bring the result back.
 constexpr bool phases_finish(int digits)
 {
   return digits % 2 == 0;
@@ -394,7 +394,8 @@ __device__ void move_by_digits(
   using counter              = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
   bool const has_phases      = last - first > 1; // of the launch, whose tickets they share
   std::uint32_t const passes = found->passes;
-  // Tiles may be in order when the input is not. They are reversed only if they are what the input was, which has been noticed before.
+  // Tiles may be in order when the input is not: then no pass moves them, and they still have to be brought back. They cannot be
+  // reversed: each would be one bucket, as it was in the input, which the wave has looked at.
   bool const is_in_tiles   = found->in_tiles != 0 && passes == 0;
   bool const only_finishes = has_phases && (found->reverses != 0 || found->values.count != 0 || is_in_tiles);
   last                     = passes < last ? passes : last;

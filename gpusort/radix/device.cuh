@@ -121,7 +121,7 @@ struct device
       bins                      = layout.add(digits * radix_size, sizeof(std::uint64_t));
       found                     = layout.add(1, sizeof(findings<bits>));
       tickets                   = layout.add(digits, sizeof(std::uint32_t));
-      // What tiles of a wave note is done with when passes begin that look back.
+      // The starts of a wave's tiles share room with look-back words, which are cleared when the wave is over.
       std::size_t const wave  = in_wave ? runtime::blocks_for(n, static_cast<std::size_t>(wave_tile_for(n))) : 0;
       std::size_t const notes = wave * radix_size * sizeof(std::uint16_t);
       status                  = layout.add(1, std::max(words * sizeof(std::uint32_t), notes));
@@ -566,14 +566,14 @@ private:
     auto* const first = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     cleared_words const cleared{
       first, static_cast<std::uint32_t>((plan.status - plan.sizes) / sizeof(std::uint32_t)), &found->decided};
-    runtime::launch(order_in_tiles<Bits, IsFloat, Value, asks_nothing>,
+    runtime::launch(order_in_tiles<Bits, IsFloat, Value, sees_nothing_else>,
                     {tiles.count, wave_threads, sizeof(tile_storage<Bits, IsFloat, Value>), 0, 1, true},
                     stream,
                     order,
                     tiles,
                     cleared,
                     at,
-                    asks_nothing{});
+                    sees_nothing_else{});
     runtime::launch(sort_wave<Bits, IsFloat, Value>,
                     {radix_size, wave_sort_threads, sizeof(wave_sort_storage<Bits, IsFloat, Value>), 0, 1, true},
                     stream,

@@ -25,24 +25,24 @@ inline constexpr std::uint32_t ascent    = 1;
 inline constexpr std::uint32_t alike     = 2;
 inline constexpr std::uint32_t descent   = 4;
 inline constexpr std::uint32_t no_longer = ascent | descent; // the input is neither sorted nor reversed
-inline constexpr std::uint32_t twin      = 8; // a key that differs from another of its rank: -0
-inline constexpr std::uint32_t uneven    = 16; // a sample of them: buckets would not fit a block
+inline constexpr std::uint32_t twin      = 8; // a -0, which its rank does not tell from +0
+inline constexpr std::uint32_t uneven    = 16; // by a sample, some bucket will not fit a block
 // By a comparator: keys whose values go up, but it does not, or does not go down.
 inline constexpr std::uint32_t not_upwards    = 32;
 inline constexpr std::uint32_t not_downwards  = 64;
 inline constexpr std::uint32_t no_value_order = not_upwards | not_downwards;
 } // namespace seen
 
-/// What has been found out about the input, and so what is done with it; in device memory, zero before the sort; but what
-/// one wave is about to sort counts as decided until it turns out otherwise.
+/// What has been found out about the input, and what is done with it; in device memory. Zero before the sort, but for `decided`,
+/// which is 1 while one wave sorts, and reset if that fails.
 template <class Bits>
 struct findings
 {
   std::uint32_t seen; // by all blocks of a look
   std::uint32_t bucket_blocks; // that have looked at the buckets
   std::uint32_t digit_blocks; // that have counted the digits
-  std::uint32_t lost; // a count of keys in a bucket
-  unsigned long long in_crowds; // keys that were counted with their neighbours
+  std::uint32_t lost; // a count of 16 bits has overflowed: sizes of buckets are wrong
+  unsigned long long in_crowds; // keys of warps whose first row is all in one bucket
 
   std::uint32_t decided; // there is no need to count digits
 
@@ -57,9 +57,9 @@ struct findings
 
   // By digits, or in place:
   std::uint32_t
-    in_tiles; // keys and values are in the second arrays, where all that have the same rank are still in order
+    in_tiles; // passes start from the second arrays: a wave has failed after its tiles were ordered there, stably
   std::uint32_t reverses; // the input is reversed, and nothing else
-  std::uint32_t mixes; // the first pass leaves keys of a digit in any order, and so is one to buckets
+  std::uint32_t mixes; // the first pass does not keep order, and so is done as one to buckets
   few_values<Bits> values; // of which the sorted keys consist, and nothing else is to be done
   std::uint32_t passes; // how many times the keys move
   std::int32_t digit_of_pass[16];
@@ -85,11 +85,11 @@ __device__ inline input_order order_of_seen(std::uint32_t all, bool tells_equal)
 }
 
 /// Notes it if the input is sorted or reversed: then no more is to be decided. Called by one thread, after all blocks have
-/// looked. `stable_reversal`: equal keys may be told apart, by their values or as -0 and +0.
+/// looked. `tells_equal`: equal keys may be told apart, by their values or as -0 and +0.
 template <class Bits>
-__device__ bool note_order(findings<Bits>& found, bool stable_reversal)
+__device__ bool note_order(findings<Bits>& found, bool tells_equal)
 {
-  input_order const order = order_of_seen(*const_cast<std::uint32_t volatile*>(&found.seen), stable_reversal);
+  input_order const order = order_of_seen(*const_cast<std::uint32_t volatile*>(&found.seen), tells_equal);
   found.reverses          = order == input_order::reversed ? 1 : 0;
   found.decided           = order != input_order::none ? 1 : 0;
   return found.decided != 0;

@@ -1,6 +1,5 @@
-// Sorting in one wave of blocks, by buckets: inputs of which every multiprocessor takes one tile. One kernel puts each tile in the order
-// of its buckets, where it is; in the next one, every block reads a bucket's elements from all tiles and sorts them. Nothing is counted
-// before it moves, and nobody waits for the tiles before his.
+// Two kernels for inputs of at most one tile a multiprocessor: order_in_tiles puts each tile in the order of its buckets, within the
+// tile's own place; sort_wave gathers one bucket a block from all tiles, and sorts it. No histogram pass, no look-back.
 // Source: Sintorn and Assarsson, section IV: a split into buckets that blocks can sort, which one sort each follows.
 #pragma once
 
@@ -31,7 +30,7 @@ struct wave_tiles
   int tile; // elements
   std::uint32_t count; // up to most_wave_tiles
   std::uint16_t* starts; // [count][radix_size]: where each bucket begins in the tile
-  std::uint32_t* seen; // of the keys of each tile and the one behind it
+  std::uint32_t* seen; // [count]: what is seen of a tile's keys, and of its last one and the next tile's first
 
   __device__ block::segment_tiles runs() const
   {
@@ -54,7 +53,7 @@ struct seen_source
   bool is_last; // no key is behind the tile
   std::uint32_t seen = 0; // by this lane
 
-  /// The rows of a warp in a tile of `size`, which has fewer than it has room for, if that is small.
+  /// Rows of 32 keys that a warp has: fewer than it has room for, in tiles that are not full. As bucket_rank::rows.
   __device__ static int rows_of(int size)
   {
     return (size + wave_threads - 1) / wave_threads;
@@ -73,7 +72,7 @@ struct seen_source
     int const rows = rows_of(size);
     int const end  = (first_row + rows) * 32; // of the warp's
     Bits behind{};
-    int const all = is_last ? size : size + 1;
+    int const all = is_last ? size : size + 1; // that neighbours can be compared among
     if (lane == 31 && end < all)
     {
       behind = elements.keys[end];
@@ -134,7 +133,7 @@ struct tile_storage
   std::uint32_t seen;
 };
 
-/// What a kernel makes zero, but for one word that it sets to 1.
+/// Words of scratch memory that a kernel clears in place of a memset; `set`, if not null, is one of them and becomes 1 instead.
 struct cleared_words
 {
   std::uint32_t* first;
@@ -157,7 +156,7 @@ template <class Bits, bool IsFloat, class Value>
 __device__ bool map_wave(
   tile_storage<Bits, IsFloat, Value>& shared, Bits const* keys, std::uint32_t n, mapped_bucket<Bits, IsFloat>& buckets)
 {
-  // Neighbours, because a sector of memory has several: so many that even buckets are told from uneven ones.
+  // Each thread samples keys side by side: they share a sector of memory, so that more of them cost no more traffic.
   constexpr std::uint32_t each = wave_samples;
   std::uint32_t const stride   = n / wave_threads - each; // at least 1
   std::uint32_t const first    = threadIdx.x * (stride + each) + threadIdx.x * 61 % stride; // as in map_by_sample
@@ -177,12 +176,12 @@ __device__ bool map_wave(
   }
   block::span_of_block(shared.span, least, greatest);
   buckets.map        = bucket_map<Bits>::over(least, greatest, digit_bits);
-  std::uint32_t most = 0; // in one bucket, but for one
+  std::uint32_t most = 0; // in one bucket, less one
   std::uint32_t last = radix_size;
 #pragma unroll
   for (std::uint32_t i = 0; i < each; ++i)
   {
-    // What is like its neighbour says nothing of all others.
+    // A run of neighbours in one bucket counts once: neighbours are often alike where others are not.
     std::uint32_t const bucket = buckets.map(ranks[i]);
     std::uint32_t const others = bucket != last ? atomicAdd(&shared.of_sample[bucket], 1u) : 0;
     most                       = most < others ? others : most;
@@ -198,8 +197,8 @@ __device__ inline bool may_be_sorted(std::uint32_t seen)
   return (seen & seen::uneven) == 0 && (seen & seen::no_value_order) != seen::no_value_order;
 }
 
-/// For sorts that know the order of keys.
-struct asks_nothing
+/// For sorts that know the order of keys: nothing else is looked for in a tile.
+struct sees_nothing_else
 {
   template <class Bits>
   __device__ std::uint32_t operator()(Bits const*, int) const
@@ -211,7 +210,8 @@ struct asks_nothing
 /// Puts each tile in the order of its buckets, into the second arrays, and looks whether the input is in order.
 /// Grid: a block for each tile. Block: wave_threads. Shared: tile_storage.
 /// `ask(keys, size)`, called by all threads with the keys of the tile, returns what else is seen of them, by all threads together.
-/// After: `tiles` is complete, and `cleared` is. If the keys are uneven, or without an order, tiles say so, and are left as they were.
+/// After: `tiles` is complete, and `cleared` is. If the sample is uneven, or the comparator does not follow the values, only
+/// `tiles.seen` means anything, and nothing has been moved.
 template <class Bits, bool IsFloat, class Value, class Ask>
 __global__ void __launch_bounds__(wave_threads) order_in_tiles(
   key_order<Bits, IsFloat> order, wave_tiles tiles, cleared_words cleared, buffers<Bits, Value> at, Ask ask)
@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
     }
     if (threadIdx.x < radix_size)
     {
-      tiles.starts[blockIdx.x * radix_size + threadIdx.x] = 0; // is read together with what has been seen
+      tiles.starts[blockIdx.x * radix_size + threadIdx.x] = 0; // find_in_wave reads them before it knows
     }
     return;
   }
@@ -447,7 +447,7 @@ __global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wa
     }
     return;
   }
-  if (where.size > 0 && !sort_in_wave(shared, order, runs, blockIdx.x, where, at, block::ask_nobody{}))
+  if (where.size > 0 && !sort_in_wave(shared, order, runs, blockIdx.x, where, at, block::trusts_ranks{}))
   {
     __syncthreads();
     sort_slowly_in_wave(shared, order, runs, blockIdx.x, where, at);

@@ -157,8 +157,7 @@ constexpr std::size_t most_in_cluster(unsigned blocks)
   return static_cast<std::size_t>(sort_tile_for(4, 0, sort_class::bucket)) * blocks * 8 / 9;
 }
 
-/// What one wave of blocks sorts: tiles of it, as many as suffice to give every multiprocessor of an H200 one, and then buckets, of
-/// which every multiprocessor gets two.
+/// What one wave of blocks sorts: at most 128 tiles, one a multiprocessor of an H200, and then 256 buckets, about two each.
 inline constexpr int wave_threads     = 512;
 inline constexpr int wave_items       = 16; // a thread
 inline constexpr int wave_samples     = 4; // a thread: neighbours
@@ -169,7 +168,7 @@ inline constexpr int wave_sort_threads    = 512;
 inline constexpr int wave_sort_items      = 9; // a thread
 inline constexpr int most_in_wave_bucket  = wave_sort_threads * wave_sort_items;
 
-/// What a cluster sorts of such keys all the same. Measured on an H200 with CUDA 13.0, uniform keys in memory, us with a cluster and with
+/// Up to so many of them a cluster is used all the same. Measured on an H200 with CUDA 13.0, uniform keys in memory, us with a cluster and with
 /// one wave: u32 2^14 21.4 and 22, 2^15 22.3 and 22.0, 2^16 24.8 and 20.2; u64 22.6, 22.7; 24.5, 23.8; 28.7, 23.9; f32 2^15 23.6, 20.1.
 inline constexpr std::size_t most_before_wave = std::size_t{1} << 14;
 

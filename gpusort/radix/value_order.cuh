@@ -74,7 +74,7 @@ template <class Key, class Compare>
 __device__ std::uint32_t seen_of_neighbours(Key const* keys, int n, Compare& comp)
 {
   auto const order = values_upwards<Key>();
-  // From thread to thread as many keys further as there are, or the same ones again.
+  // Evenly spread over the keys; with fewer pairs than threads, some are compared twice.
   int const at      = static_cast<int>(threadIdx.x * static_cast<unsigned>(n - 1) / blockDim.x);
   Key const a       = keys[at];
   Key const b       = keys[at + 1];
