@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
+#include <new>
 
 namespace gpusort::runtime
 {
@@ -18,7 +20,7 @@ constexpr std::size_t align_up(std::size_t bytes, std::size_t alignment)
 class layout
 {
 public:
-  /// Adds room for `count` objects of `object_bytes` and returns its offset.
+  /// Adds room for `count` objects of `object_bytes` and returns its offset. Throws std::bad_alloc if no address is so large.
   constexpr std::size_t add(std::size_t count, std::size_t object_bytes, std::size_t alignment = scratch_alignment)
   {
     if (alignment < scratch_alignment)
@@ -26,7 +28,12 @@ public:
       alignment = scratch_alignment;
     }
     std::size_t const offset = align_up(bytes_, alignment);
-    bytes_                   = offset + count * object_bytes;
+    // Half of all addresses is more than there is, and leaves room for what is added to sizes later.
+    if (offset > most_bytes || (object_bytes > 0 && count > (most_bytes - offset) / object_bytes))
+    {
+      throw std::bad_alloc();
+    }
+    bytes_ = offset + count * object_bytes;
     // The allocation itself is aligned to scratch_alignment only.
     alignment_ = alignment > alignment_ ? alignment : alignment_;
     return offset;
@@ -45,6 +52,8 @@ public:
   }
 
 private:
+  static constexpr std::size_t most_bytes = std::numeric_limits<std::size_t>::max() / 2;
+
   std::size_t bytes_     = 0;
   std::size_t alignment_ = scratch_alignment;
 };

@@ -389,8 +389,8 @@ TEST(RadixPaths, LevelsOfBuckets)
 TEST(RadixPaths, BucketsOfOneValueEach)
 {
   // As many values as buckets, and a few more and less, about a number in which all digits change.
-  for (std::uint64_t const values : in_a_hurry() ? std::vector<std::uint64_t>{256, 700}
-                                                 : std::vector<std::uint64_t>{200, 256, 300, 511, 512, 700})
+  for (std::uint64_t const values :
+       in_a_hurry() ? std::vector<std::uint64_t>{256, 700} : std::vector<std::uint64_t>{200, 256, 300, 511, 512, 700})
   {
     SCOPED_TRACE(values);
     check(keys_from<std::uint32_t>(1'200'007, [=](std::size_t i) {

@@ -23,6 +23,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
+#include <new>
 #include <random>
 #include <type_traits>
 #include <vector>
@@ -385,6 +386,17 @@ TEST(KeyOrder, OfFloats)
 TEST(Layout, OfNothingIsNothing)
 {
   EXPECT_EQ(runtime::layout{}.bytes(), 0u);
+}
+
+TEST(Layout, OfMoreThanThereAreAddressesForIsRefused)
+{
+  runtime::layout layout;
+  EXPECT_THROW(layout.add(std::size_t{1} << 61, 8), std::bad_alloc);
+  EXPECT_THROW(layout.add(std::size_t{1} << 62, 8), std::bad_alloc);
+  layout.add(std::size_t{1} << 59, 8);
+  layout.add(std::size_t{1} << 58, 8);
+  EXPECT_THROW(layout.add(std::size_t{1} << 58, 8), std::bad_alloc);
+  EXPECT_EQ(layout.bytes(), (std::size_t{3} << 61) + runtime::scratch_alignment);
 }
 
 TEST(Layout, PiecesAreAlignedAndApartAtAnyAddress)
