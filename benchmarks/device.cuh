@@ -94,6 +94,14 @@ inline cudaStream_t stream()
   return only;
 }
 
+/// Copies to the GPU; all of it is there afterwards. (cudaMemcpy may return before what was pageable memory is, and our stream
+/// does not wait for others.)
+inline void copy_to_device(void* to, void const* from, std::size_t bytes, char const* what)
+{
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream()), what);
+  check(cudaStreamSynchronize(stream()), what);
+}
+
 /// Grid and block for a kernel that strides over n elements.
 struct strided
 {

@@ -132,7 +132,7 @@ public:
   explicit input(std::vector<Key> const& keys)
       : input(keys.size())
   {
-    check(cudaMemcpy(pristine_.data(), keys.data(), pristine_.bytes(), cudaMemcpyHostToDevice), "keys of the input");
+    copy_to_device(pristine_.data(), keys.data(), pristine_.bytes(), "keys of the input");
   }
 
   std::size_t size() const

@@ -472,7 +472,7 @@ void measure(input<Key, no_value>& in, device_memory const& second, unsigned log
   std::size_t const groups    = runtime::blocks_for(tiles, block::tiles_of_group);
   device_memory const tree_memory(sizeof(hybrid::splitter_tree<Key>));
   auto const tree = even_tree<Key, Log2>();
-  check(cudaMemcpy(tree_memory.data(), &tree, sizeof tree, cudaMemcpyHostToDevice), "splitters");
+  copy_to_device(tree_memory.data(), &tree, sizeof tree, "splitters");
 
   // Everything that has to be zero lies together.
   std::size_t const counters = 2 * ranked<Log2>, befores = groups << Log2, words = tiles * ranked<Log2>;
