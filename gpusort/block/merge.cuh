@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace gpusort::block
 {
@@ -61,6 +62,125 @@ __device__ int merge_path_of_warp(int diagonal, A a, int a_size, B b, int b_size
   return taken;
 }
 
+/// How many of the first `rank` elements of the stable merge of several sorted runs come from each: taken[r] of the r-th, which has
+/// sizes[r] elements from keys[r x run] on. Found by Ways x Probes neighbouring lanes, which pass the same arguments. All lanes of a
+/// warp call it; `probed`, in shared memory, has room for a key of each. For any comparator the answers are some that the sizes allow,
+/// and add up to `rank`. Complexity: O(log of the sizes) rounds, in which each lane reads an element and compares it with all others.
+template <int Probes, int Ways, class Size, class Key, class Compare>
+__device__ void merge_path_of_lanes(
+  Key* probed,
+  Size rank,
+  Key const* keys,
+  std::size_t run,
+  Size const (&sizes)[Ways],
+  Size (&taken)[Ways],
+  Compare& comp)
+{
+  constexpr int lanes          = Ways * Probes;
+  constexpr std::uint32_t mask = lanes < 32 ? (1u << lanes % 32) - 1 : all_lanes;
+  static_assert(32 % lanes == 0);
+  int const lane             = static_cast<int>(threadIdx.x) % 32;
+  int const first            = lane / lanes * lanes; // of those that search together
+  int const own              = lane % lanes / Probes; // run
+  constexpr auto most_probes = static_cast<Size>(Probes);
+  Size const place           = static_cast<Size>(lane % Probes); // of the own probe among those of the run
+
+  Size open[Ways]; // elements from taken[r] on
+  Size wanted = rank, all = 0;
+#pragma unroll
+  for (int r = 0; r < Ways; ++r)
+  {
+    taken[r] = 0;
+    open[r]  = sizes[r] < rank ? sizes[r] : rank;
+    all += open[r];
+  }
+  for (;;)
+  {
+    bool const is_open = wanted > 0 && wanted < all;
+    if (!__any_sync(all_lanes, is_open))
+    {
+      break;
+    }
+    // Of what is open of a run, the last elements of `Probes` equal parts are tried, or all, if there are fewer.
+    Size part[Ways], count[Ways];
+    Size own_part = 0, own_count = 0, own_taken = 0;
+#pragma unroll
+    for (int r = 0; r < Ways; ++r)
+    {
+      part[r]   = open[r] > most_probes ? open[r] / (most_probes + 1) : 1;
+      count[r]  = open[r] < most_probes ? open[r] : most_probes;
+      own_part  = r == own ? part[r] : own_part;
+      own_count = r == own ? count[r] : own_count;
+      own_taken = r == own ? taken[r] : own_taken;
+    }
+    bool const probes  = is_open && place < own_count;
+    Size const in_open = (place + 1) * own_part - 1;
+    // Those that have none to try read any, so that all can be compared with all.
+    Key const key = keys[probes ? static_cast<std::size_t>(own) * run + own_taken + in_open : 0];
+    probed[lane]  = key;
+    __syncwarp();
+    // At least and at most so many open elements go before the own one.
+    Size least = in_open, most = in_open;
+#pragma unroll
+    for (int r = 0; r < Ways; ++r)
+    {
+      Size before = 0;
+#pragma unroll
+      for (int p = 0; p < Probes; ++p)
+      {
+        Key const other        = probed[first + r * Probes + p];
+        bool const is_in_front = r < own; // then equivalent keys go before the own one
+        bool const goes_before =
+          block::precedes(is_in_front ? key : other, is_in_front ? other : key, comp) != is_in_front;
+        before += goes_before && static_cast<Size>(p) < count[r] ? 1 : 0;
+      }
+      Size const some = before * part[r];
+      least += r == own ? 0 : some;
+      most += r == own ? 0 : before < count[r] ? some + part[r] - 1 : open[r];
+    }
+    std::uint32_t const takes = __ballot_sync(all_lanes, probes && most < wanted) >> first & mask;
+    std::uint32_t const drops = __ballot_sync(all_lanes, probes && least >= wanted) >> first & mask;
+    if (is_open)
+    {
+      Size sure = 0, left = 0;
+      bool is_possible = (takes | drops) != 0; // one at least, unless the comparator contradicts itself
+#pragma unroll
+      for (int r = 0; r < Ways; ++r)
+      {
+        std::uint32_t const of_run = ((1u << Probes) - 1) << r * Probes;
+        auto const dropped         = static_cast<Size>(__popc(drops & of_run));
+        Size const from            = static_cast<Size>(__popc(takes & of_run)) * part[r];
+        Size const to              = dropped > 0 ? (count[r] - dropped + 1) * part[r] - 1 : open[r];
+        is_possible                = is_possible && from <= to;
+        open[r]                    = to - from;
+        taken[r] += from;
+        sure += from;
+        left += open[r];
+      }
+      is_possible = is_possible && sure <= wanted && wanted - sure <= left;
+      wanted -= sure;
+      all = left;
+      if (!is_possible)
+      {
+        wanted = 0;
+        sure   = rank;
+#pragma unroll
+        for (int r = 0; r < Ways; ++r)
+        {
+          taken[r] = sizes[r] < sure ? sizes[r] : sure;
+          sure -= taken[r];
+        }
+      }
+    }
+    __syncwarp(); // probed may be written again
+  }
+#pragma unroll
+  for (int r = 0; r < Ways; ++r)
+  {
+    taken[r] += wanted > 0 ? open[r] : 0;
+  }
+}
+
 /// Takes the next `count` <= Items keys of the stable merge of keys[a, a_end) and keys[b, b_end); source[i] says where
 /// out[i] was. Afterwards a is where the first run was left. Where fewer than `count` keys
 /// are left, what lies behind the first run is taken for the rest, and one place behind the last may be read.
@@ -84,15 +204,20 @@ __device__ void serial_merge(
     if (Full || i < count)
     {
       bool const from_b = b < b_end && (a >= a_end || block::precedes(key_b, key_a, comp));
+      int const place   = from_b ? b : a;
       out[i]            = from_b ? key_b : key_a;
-      source[i]         = static_cast<Source>(from_b ? b : a);
+      source[i]         = static_cast<Source>(place);
+      // One read of all lanes: those of either run by themselves would take longer.
+      Key const next = keys[place + 1];
       if (from_b)
       {
-        key_b = keys[++b];
+        key_b = next;
+        ++b;
       }
       else
       {
-        key_a = keys[++a];
+        key_a = next;
+        ++a;
       }
     }
   }

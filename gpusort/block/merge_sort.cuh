@@ -169,17 +169,17 @@ public:
     bool is_ordered = false; // by this function
     for (bool again = true; again;)
     {
-      load_keys(shared, source, size);
+      load_keys<false>(shared, source, size);
       is_ordered = !are_sorted && sort_in_shared(shared, runs_of_threads<Items>{size}, comp);
       again      = !is_ordered && !are_sorted;
       are_sorted = true; // or as good as can be
     }
     look([&](int place) -> Key const& { return key_at(shared, place, is_ordered); });
-    move_out(shared, source, keys_out, values_out, size, size, is_ordered);
+    move_out<false, 0>(shared, source, keys_out, values_out, size, size, is_ordered);
   }
 
-  /// Merges the `size` elements of sorted runs into the outputs: those that the source has where the runs say. Called by all
-  /// threads, as `look` is. If the comparator contradicts itself, nothing is written, and the answer is false for all threads.
+  /// Merges the `size` elements of sorted runs into the outputs: those that the source has where the runs say, which fills all
+  /// places. Called by all threads, as `look` is. If the comparator contradicts itself, nothing is written, and the answer is false for all threads.
   template <class Source, class Look>
   __device__ static bool
   merge(shared_storage& shared,
@@ -191,12 +191,21 @@ public:
         Compare comp,
         Look look)
   {
-    load_keys(shared, source, runs.extent());
+    load_keys<true>(shared, source, runs.extent());
     bool const is_ordered = sort_in_shared(shared, runs, comp);
     if (is_ordered)
     {
       look([&](int place) -> Key const& { return key_at(shared, place); });
-      move_out(shared, source, keys_out, values_out, size, runs.extent(), true);
+      // Whole rows of a tile, of which most have all but the last, take fewer instructions.
+      constexpr int whole_rows = Items - 1;
+      if (size >= whole_rows * Threads)
+      {
+        move_out<true, whole_rows>(shared, source, keys_out, values_out, size, runs.extent(), true);
+      }
+      else
+      {
+        move_out<true, 0>(shared, source, keys_out, values_out, size, runs.extent(), true);
+      }
     }
     return is_ordered;
   }
@@ -214,9 +223,12 @@ public:
     int const begin  = thread * Items; // of this thread's places
     int const own    = runs.extent() - begin; // places from there on
 
+    // Sorted keys are merged from where they are, and numbers have yet to be written.
+    constexpr bool is_in_place = Runs::are_sorted && !by_number;
     item held[Items];
     std::uint16_t origin[needs_origin ? Items : 1];
-    if (own > 0)
+    bool holds = own > 0 && (!is_in_place || (needs_origin && !runs.are_left(0))); // what is to be written
+    if (holds)
     {
 #pragma unroll
       for (int i = 0; i < Items; ++i)
@@ -251,14 +263,18 @@ public:
     int ended_at    = -1; // in the first run: where the next warp's first thread has to have begun
     for (int round = 0; runs.are_left(round); ++round)
     {
-      __syncthreads();
-      consistent = consistent && (ended_at < 0 || ended_at == shared.a_of_warp[warp + 1]);
-      ended_at   = -1;
-      if (own > 0)
+      bool const is_written = !is_in_place || round > 0;
+      if (is_written)
       {
-        store(shared, held, origin, begin);
+        __syncthreads();
+        consistent = consistent && (ended_at < 0 || ended_at == shared.a_of_warp[warp + 1]);
+        ended_at   = -1;
+        if (holds)
+        {
+          store(shared, held, origin, begin);
+        }
+        __syncthreads();
       }
-      __syncthreads();
       if (begin - lane * Items < runs.extent()) // all lanes of a warp
       {
         run_pair const pair = own > 0 ? runs.pair(thread, round) : run_pair{};
@@ -280,8 +296,10 @@ public:
                      pair.b_begin + pair.b_size,
                      held,
                      origin,
+                     is_written,
                      before);
         }
+        holds = left > 0;
         if (lane == 0)
         {
           shared.a_of_warp[warp] = began;
@@ -303,7 +321,7 @@ public:
     }
     __syncthreads();
     consistent = consistent && (ended_at < 0 || ended_at == shared.a_of_warp[warp + 1]);
-    if (own > 0)
+    if (holds)
     {
       store(shared, held, origin, begin);
     }
@@ -348,32 +366,34 @@ private:
     return static_cast<int>(threadIdx.x) / 32 * Items;
   }
 
-  template <class Source>
+  /// `Fills`: the source fills all places, not only those before `extent`.
+  template <bool Fills, class Source>
   __device__ static void load_keys(shared_storage& shared, Source& source, int extent)
   {
-    load<Key>(
+    load<Fills, Key>(
       extent, [&](auto& held) { source.load_keys(held, extent, first_row()); }, reinterpret_cast<Key*>(shared.keys));
     __syncthreads();
   }
 
-  /// Moves keys, and values to match, which the source has in `extent` places.
-  template <class Source>
+  /// Moves keys, and values to match, which the source has in `extent` places. `WholeRows`: of the outputs, at least.
+  template <bool Fills, int WholeRows, class Source>
   __device__ static void move_out(
     shared_storage& shared, Source& source, Key* keys_out, Value* values_out, int size, int extent, bool by_origin)
   {
-    block::move_tile<Threads, Items>(size, [&](int place) { return key_at(shared, place, by_origin); }, keys_out);
+    block::move_tile<Threads, Items, WholeRows>(
+      size, [&](int place) { return key_at(shared, place, by_origin); }, keys_out);
     if constexpr (with_values)
     {
       Value* const values = reinterpret_cast<Value*>(shared.values);
       __syncthreads();
-      load<Value>(extent, [&](auto& held) { source.load_values(held, extent, first_row()); }, values);
+      load<Fills, Value>(extent, [&](auto& held) { source.load_values(held, extent, first_row()); }, values);
       __syncthreads();
-      block::move_tile<Threads, Items>(
+      block::move_tile<Threads, Items, WholeRows>(
         size, [&](int place) { return values[by_origin ? shared.origin[place] : place]; }, values_out);
     }
   }
 
-  template <class T, class Read>
+  template <bool Fills, class T, class Read>
   __device__ static void load(int size, Read read, T* to)
   {
     T held[Items];
@@ -382,7 +402,7 @@ private:
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      if (first + i * 32 < size)
+      if (Fills || first + i * 32 < size)
       {
         to[first + i * 32] = held[i];
       }
@@ -417,7 +437,8 @@ private:
   }
 
   /// Takes the thread's items from the stable merge of places [a, a_end) and [b, b_end). Afterwards a is where the first
-  /// run was left. Where fewer than Items are left, what is behind them is taken for the rest, and not used.
+  /// run was left. Where fewer than Items are left, what is behind them is taken for the rest, and not used. Origins that are
+  /// not yet written are the places.
   template <int Origins>
   __device__ static void merge_both(
     shared_storage& shared,
@@ -427,6 +448,7 @@ private:
     int b_end,
     item (&held)[Items],
     std::uint16_t (&origin)[Origins],
+    bool has_origins,
     order& before)
   {
     std::uint16_t source[Items];
@@ -436,7 +458,7 @@ private:
 #pragma unroll
       for (int i = 0; i < Items; ++i)
       {
-        origin[i] = shared.origin[source[i]];
+        origin[i] = has_origins ? shared.origin[source[i]] : source[i];
       }
     }
   }

@@ -10,15 +10,15 @@ namespace gpusort::block
 struct no_values
 {};
 
-/// held[i] = from(place) for the thread's i-th place of a tile of `size` <= Threads x Items elements.
-template <int Threads, int Items, class T, class From>
+/// held[i] = from(place) for the thread's i-th place of a tile of `size` <= Threads x Items elements, at least WholeRows x Threads.
+template <int Threads, int WholeRows = 0, int Items, class T, class From>
 __device__ void read_tile(T (&held)[Items], int size, From from)
 {
 #pragma unroll
   for (int i = 0; i < Items; ++i)
   {
     int const place = i * Threads + static_cast<int>(threadIdx.x);
-    if (place < size)
+    if (i < WholeRows || place < size)
     {
       held[i] = from(place);
     }
@@ -26,14 +26,14 @@ __device__ void read_tile(T (&held)[Items], int size, From from)
 }
 
 /// to[place] = held[i] for the same places.
-template <int Threads, int Items, class T>
+template <int Threads, int WholeRows = 0, int Items, class T>
 __device__ void write_tile(T const (&held)[Items], int size, T* to)
 {
 #pragma unroll
   for (int i = 0; i < Items; ++i)
   {
     int const place = i * Threads + static_cast<int>(threadIdx.x);
-    if (place < size)
+    if (i < WholeRows || place < size)
     {
       to[place] = held[i];
     }
@@ -56,12 +56,12 @@ __device__ void load_rows(T const* from, T (&held)[N], int size, int first_row)
 }
 
 /// to[place] = from(place) for all places of the tile.
-template <int Threads, int Items, class T, class From>
+template <int Threads, int Items, int WholeRows = 0, class T, class From>
 __device__ void move_tile(int size, From from, T* to)
 {
   T held[Items];
-  block::read_tile<Threads>(held, size, from);
-  block::write_tile<Threads>(held, size, to);
+  block::read_tile<Threads, WholeRows>(held, size, from);
+  block::write_tile<Threads, WholeRows>(held, size, to);
 }
 
 /// f(element) for all of n elements, `AtOnce` of a thread under way at once. `FullApart`: as many as that of each thread have code of

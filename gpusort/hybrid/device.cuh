@@ -100,11 +100,11 @@ struct sample_sort
       left                        = layout.add(tries_values ? all_works : 0, sizeof(std::uint32_t));
 
       // What is left over is listed when nobody asks for the tiles of a first level any more, if there is a second one.
-      std::size_t const most_tiles = runtime::blocks_for(n, merge::merge_storage<Key, Value>::tile) + most_large;
+      std::size_t const most_tiles = runtime::blocks_for(n, merge::tile_v<Key, Value>) + most_large;
       runtime::layout lists;
       large     = lists.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
       leftovers = lists.add(most_large, sizeof(leftover));
-      cuts      = lists.add(most_tiles, sizeof(std::uint64_t));
+      cuts      = lists.add(most_tiles * merge::most_runs, sizeof(std::size_t));
       bool const has_room =
         depth.levels > 1 && lists.bytes() <= (levels[0].tiles << depth.log2[0]) * sizeof(std::uint16_t);
       std::size_t const at = has_room ? levels[0].starts : layout.add(1, lists.bytes());
@@ -245,7 +245,7 @@ struct sample_sort
     {
       Form::finish_large(stream, at, static_cast<large_bucket const*>(lists.large), lists.leftovers, all, comp);
     }
-    constexpr merge::tile_shape merging = merge::tile_shape_v<Key, carried>;
+    constexpr merge::tile_shape merging = merge::merge_shape_v<Key, carried>;
     runtime::launch(
       merge_leftovers<Key, carried, Compare>,
       {runtime::multiprocessors() * static_cast<std::size_t>(leftover_blocks),
@@ -255,7 +255,7 @@ struct sample_sort
       at,
       lists.leftovers,
       all,
-      runtime::at_offset<std::uint64_t>(base, plan.cuts),
+      runtime::at_offset<std::size_t>(base, plan.cuts),
       comp);
   }
 

@@ -496,24 +496,13 @@ struct sort_storage
   typename bucket_source<Key, Value>::shared_storage source;
 };
 
-/// Passes that merge `tiles` sorted tiles.
-__host__ __device__ constexpr std::uint32_t passes_for(std::uint64_t tiles)
-{
-  std::uint32_t passes = 0;
-  while (std::uint64_t{1} << passes < tiles)
-  {
-    ++passes;
-  }
-  return passes;
-}
-
 /// Lists what is to be merged. Called by one thread.
 template <class Key, class Value>
 __device__ void leave_over(large_bucket const& where, std::uint32_t from, leftover* leftovers, counters& all)
 {
-  constexpr auto tile                      = static_cast<std::uint64_t>(merge::merge_storage<Key, Value>::tile);
+  constexpr auto tile                      = static_cast<std::uint64_t>(merge::tile_v<Key, Value>);
   std::uint64_t const tiles                = (where.size + tile - 1) / tile;
-  std::uint32_t const passes               = passes_for(tiles);
+  auto const passes                        = static_cast<std::uint32_t>(merge::pass_schedule(tiles).passes());
   unsigned long long const taken           = atomicAdd(&all.leftovers, (1ull << counters::tiles_bits) | tiles);
   leftovers[taken >> counters::tiles_bits] = {where, from, taken & ((1ull << counters::tiles_bits) - 1), passes, 0};
   atomicMax(&all.merge_passes, passes);
@@ -779,8 +768,9 @@ struct leftover_storage
 {
   union
   {
-    typename merge::tile_sort<Key, Value, Compare>::shared_storage sorter;
-    merge::merge_storage<Key, Value> merging;
+    typename merge::tile_merge<Key, Value, Compare>::shared_storage sorter;
+    merge::merge_storage<Key, Value, Compare> merging;
+    Key probed[merge::merge_shape_v<Key, Value>.threads];
   };
   unsigned long long step;
 };
@@ -797,21 +787,23 @@ __device__ inline std::uint32_t leftover_of(leftover const* leftovers, std::uint
   return low;
 }
 
-/// Merge-sorts what is left over, into the caller's arrays: its tiles, then pairs of runs, pass by pass. All is one sequence of
+/// Merge-sorts what is left over, into the caller's arrays: its tiles, then groups of runs, pass by pass. All is one sequence of
 /// steps, of which blocks take the next one; a step waits until the phase before its own is done, whose steps blocks have
 /// taken that do not wait for it.
 /// Where a comparator contradicts itself, what survives is the source of the pass that finds out: a permutation of the input.
 /// Grid: any. Block: merge's threads. Shared: leftover_storage.
 template <class Key, class Value, class Compare>
-__global__ void __launch_bounds__(merge::tile_shape_v<Key, Value>.threads,
-                                  runtime::resident_blocks(merge::tile_shape_v<Key, Value>.threads, leftover_blocks))
-  merge_leftovers(buffers<Key, Value> at, leftover* leftovers, counters* all, std::uint64_t* cuts, Compare comp)
+__global__ void __launch_bounds__(merge::merge_shape_v<Key, Value>.threads,
+                                  runtime::resident_blocks(merge::merge_shape_v<Key, Value>.threads, leftover_blocks))
+  merge_leftovers(buffers<Key, Value> at, leftover* leftovers, counters* all, std::size_t* cuts, Compare comp)
 {
-  using sorter               = merge::tile_sort<Key, Value, Compare>;
+  using sorter               = merge::tile_merge<Key, Value, Compare>;
   using counter              = ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_device>;
   using flag                 = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
-  constexpr auto tile        = static_cast<std::uint64_t>(sorter::tile);
-  constexpr int threads      = merge::tile_shape_v<Key, Value>.threads;
+  constexpr auto tile        = static_cast<std::uint64_t>(merge::tile_v<Key, Value>);
+  constexpr int threads      = merge::merge_shape_v<Key, Value>.threads;
+  constexpr auto lanes       = static_cast<unsigned>(merge::cut_lanes);
+  constexpr auto cut_tiles   = static_cast<std::uint64_t>(threads) / lanes;
   constexpr bool with_values = sorter::with_values;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<leftover_storage<Key, Value, Compare>*>(shared_words);
@@ -826,7 +818,7 @@ __global__ void __launch_bounds__(merge::tile_shape_v<Key, Value>.threads,
   // Phases: tiles are sorted; in every pass, runs are cut and then merged; what a failed pass has left is brought home.
   std::uint64_t const tiles     = packed & ((1ull << counters::tiles_bits) - 1);
   std::uint32_t const passes    = all->merge_passes;
-  std::uint64_t const cut_steps = (tiles + threads - 1) / threads;
+  std::uint64_t const cut_steps = (tiles + cut_tiles - 1) / cut_tiles;
   std::uint64_t const of_pass   = cut_steps + tiles;
   std::uint64_t const steps     = tiles + passes * of_pass + tiles;
   counter const done(all->merge_steps_done);
@@ -860,9 +852,10 @@ __global__ void __launch_bounds__(merge::tile_shape_v<Key, Value>.threads,
     }
     __syncthreads();
 
-    std::uint64_t const t = cuts_runs ? (step - phase) * threads + threadIdx.x : step - phase;
-    if (t < tiles)
+    std::uint64_t const wanted = cuts_runs ? (step - phase) * cut_tiles + threadIdx.x / lanes : step - phase;
+    if (cuts_runs || wanted < tiles)
     {
+      std::uint64_t const t    = wanted < tiles ? wanted : tiles - 1;
       leftover& own            = leftovers[leftover_of(leftovers, count, t)];
       large_bucket const where = own.where;
       flag const failure(own.failed);
@@ -895,36 +888,37 @@ __global__ void __launch_bounds__(merge::tile_shape_v<Key, Value>.threads,
           }
         }
       }
-      else if (pass < own.passes && (failed == 0 || failed > pass))
+      else
       {
-        std::uint64_t const run = tile << pass;
-        merge::run_pair const pair(place, run, where.size);
-        std::uint64_t const begin = place - pair.begin;
+        bool const is_merged = pass < own.passes && (failed == 0 || failed > pass);
+        merge::pass_schedule const schedule((where.size + tile - 1) / tile);
+        int const number    = is_merged ? static_cast<int>(pass) : 0;
+        int const log2_runs = schedule.log2_of(number);
+        merge::run_group const group(place, tile << schedule.log2_run(number), log2_runs, where.size);
         if (cuts_runs)
         {
-          Key const* const a = keys + pair.begin;
-          cuts[t] = block::merge_path<std::size_t>(begin, a, pair.a_size, a + pair.a_size, pair.b_size, comp);
+          merge::cut_group<Key, Value>(
+            shared.probed + threadIdx.x / 32 * 32,
+            keys + group.begin,
+            group,
+            is_merged && wanted < tiles ? place - group.begin : 0,
+            cuts + t * merge::most_runs,
+            comp);
         }
-        else
+        else if (is_merged
+                 && !merge::merge_place(
+                   shared.merging,
+                   group,
+                   log2_runs,
+                   place,
+                   cuts + t * merge::most_runs,
+                   keys,
+                   others,
+                   values,
+                   others_values,
+                   comp))
         {
-          std::uint64_t const total  = pair.a_size + pair.b_size;
-          std::uint64_t const end    = begin + static_cast<std::uint64_t>(size);
-          std::uint64_t const a_from = begin == 0 ? 0 : cuts[t];
-          std::uint64_t const a_to   = end == total ? pair.a_size : cuts[t + 1];
-          std::uint64_t const b_from = begin - a_from;
-          bool const possible        = a_from <= a_to && b_from <= end - a_to;
-          if (!possible
-              || !merge::merge_place(
-                shared.merging,
-                {pair.begin + a_from, pair.begin + pair.a_size + b_from, place, static_cast<int>(a_to - a_from), size},
-                keys,
-                others,
-                values,
-                others_values,
-                comp))
-          {
-            failure.store(static_cast<std::uint32_t>(pass) + 1, ::cuda::std::memory_order_relaxed);
-          }
+          failure.store(static_cast<std::uint32_t>(pass) + 1, ::cuda::std::memory_order_relaxed);
         }
       }
     }

@@ -1,5 +1,5 @@
 // Merge sort on the GPU: sort tiles inside blocks, then merge runs until one is left: in one cluster, or many at once, where the
-// input is not too large for that, in pairs otherwise. Numbers that are not too many are tried by value first.
+// input is not too large for that, a few at a time otherwise. Numbers that are not too many are tried by value first.
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 
@@ -279,30 +279,31 @@ private:
   }
 };
 
-/// Merge sort of inputs of any size: runs in pairs. Stable; any comparator.
-struct pairwise
+/// Merge sort of inputs of any size: a few runs at a time. Stable; any comparator.
+struct few_ways
 {
   template <class Key, class Value, class Compare>
   struct plan
   {
-    static constexpr int tile         = tile_sort<Key, Value, Compare>::tile;
+    static constexpr auto first_run   = static_cast<std::size_t>(first_run_v<Key, Value>);
     static constexpr bool with_values = !std::is_empty_v<Value>;
 
-    int passes       = 0;
+    std::size_t runs; // in the beginning
+    std::size_t tiles;
+    pass_schedule schedule;
     std::size_t keys = 0, values = 0, cuts = 0, checks = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
+        : runs(runtime::blocks_for(n, first_run))
+        , tiles(runtime::blocks_for(n, tile_v<Key, Value>))
+        , schedule(runs)
     {
-      for (std::size_t run = tile; run < n; run *= 2)
-      {
-        ++passes;
-      }
-      if (passes > 0)
+      if (int const passes = schedule.passes(); passes > 0)
       {
         keys   = layout.add(n, sizeof(Key), alignof(Key));
         values = with_values ? layout.add(n, sizeof(Value), alignof(Value)) : 0;
-        cuts   = layout.add(runtime::blocks_for(n, tile), sizeof(std::size_t));
+        cuts   = layout.add(tiles * most_runs, sizeof(std::size_t));
         checks = layout.add(static_cast<std::size_t>(passes), sizeof(pass_check));
       }
     }
@@ -317,12 +318,8 @@ struct pairwise
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
-    using sorter            = tile_sort<Key, Value, Compare>;
-    constexpr int threads   = tile_shape_v<Key, Value>.threads;
-    std::size_t const tiles = runtime::blocks_for(n, sorter::tile);
-
     plan<Key, Value, Compare> const plan(n);
-    int const passes    = plan.passes;
+    int const passes    = plan.schedule.passes();
     void* const base    = plan.layout.base(scratch);
     Key* keys_at[2]     = {keys, runtime::at_offset<Key>(base, plan.keys)};
     Value* values_at[2] = {values, runtime::at_offset<Value>(base, plan.values)};
@@ -333,7 +330,7 @@ struct pairwise
     int at = passes % 2;
     runtime::launch(
       sort_tiles<Key, Value, Compare>,
-      {tiles, threads, sizeof(typename sorter::shared_storage)},
+      {plan.runs, sort_shape_v<Key, Value>.threads, sizeof(typename tile_sort<Key, Value, Compare>::shared_storage)},
       stream,
       keys_at[0],
       keys_at[at],
@@ -343,25 +340,26 @@ struct pairwise
       checks,
       passes,
       comp);
-    std::size_t run = sorter::tile;
-    for (int pass = 0; pass < passes; ++pass, run *= 2, at = 1 - at)
+    for (int pass = 0; pass < passes; ++pass, at = 1 - at)
     {
+      std::size_t const run = plan.first_run << plan.schedule.log2_run(pass);
+      int const log2_runs   = plan.schedule.log2_of(pass);
       runtime::launch(
-        cut_runs<Key, Compare>,
-        {runtime::blocks_for(tiles, cut_threads), cut_threads},
+        cut_runs<Key, Value, Compare>,
+        {runtime::blocks_for(plan.tiles, cut_tiles), cut_threads},
         stream,
         keys_at[at],
         n,
         run,
-        std::size_t{sorter::tile},
-        tiles,
+        log2_runs,
+        plan.tiles,
         cuts,
         checks,
         pass,
         comp);
       runtime::launch(
         merge_runs<Key, Value, Compare>,
-        {tiles, threads, sizeof(merge_storage<Key, Value>)},
+        {plan.tiles, merge_shape_v<Key, Value>.threads, sizeof(merge_storage<Key, Value, Compare>)},
         stream,
         keys_at[at],
         keys_at[1 - at],
@@ -369,6 +367,7 @@ struct pairwise
         values_at[1 - at],
         n,
         run,
+        log2_runs,
         cuts,
         checks,
         pass,
@@ -389,7 +388,7 @@ struct device
   {
     return many_ways::can_sort<Key, Value, Compare>(n)
            ? many_ways::scratch_bytes<Key, Value, Compare>(n)
-           : pairwise::scratch_bytes<Key, Value, Compare>(n);
+           : few_ways::scratch_bytes<Key, Value, Compare>(n);
   }
 
   template <class Key, class Value, class Compare>
@@ -401,7 +400,7 @@ struct device
     }
     else
     {
-      pairwise::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
+      few_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
     }
   }
 };

@@ -1,10 +1,11 @@
-// The kernels of the merge sort: sort tiles, merge runs pairwise, and, should the comparator have lied, put things back.
+// The kernels of the merge sort: sort tiles, merge a few runs at a time, and, should the comparator have lied, put things back.
 #pragma once
 
 #include <gpusort/block/merge.cuh>
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/merge/checks.cuh>
+#include <gpusort/merge/runs_in_tile.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/residency.cuh>
@@ -16,19 +17,34 @@
 namespace gpusort::merge
 {
 
+template <class Value>
+inline constexpr std::size_t value_bytes_v = std::is_empty_v<Value> ? 0 : sizeof(Value);
+
+/// The blocks that sort tiles, and those that merge runs.
 template <class Key, class Value>
-inline constexpr tile_shape tile_shape_v = tile_shape_for(sizeof(Key), std::is_empty_v<Value> ? 0 : sizeof(Value));
+inline constexpr tile_shape sort_shape_v = sort_shape_for(sizeof(Key), value_bytes_v<Value>);
+template <class Key, class Value>
+inline constexpr tile_shape merge_shape_v = merge_shape_for(sizeof(Key), value_bytes_v<Value>);
 
 template <class Key, class Value, class Compare>
 using tile_sort =
-  block::merge_sort<Key, Value, Compare, tile_shape_v<Key, Value>.threads, tile_shape_v<Key, Value>.items>;
+  block::merge_sort<Key, Value, Compare, sort_shape_v<Key, Value>.threads, sort_shape_v<Key, Value>.items>;
+template <class Key, class Value, class Compare>
+using tile_merge =
+  block::merge_sort<Key, Value, Compare, merge_shape_v<Key, Value>.threads, merge_shape_v<Key, Value>.items>;
 
-/// Sorts every tile on its own, and clears the `check_count` words of `checks`.
-/// Grid: a block a tile. Block: the tile's threads. Shared: tile_sort's storage. In and out may be the same arrays.
+/// Elements of a first run, which a block sorts, and of a tile, which a block merges.
+template <class Key, class Value>
+inline constexpr int first_run_v = first_run_for(sizeof(Key), value_bytes_v<Value>);
+template <class Key, class Value>
+inline constexpr int tile_v = 2 * first_run_v<Key, Value>;
+
+/// Sorts every first run on its own, and clears the `check_count` words of `checks`.
+/// Grid: a block a tile. Block: sort_shape_v's threads. Shared: tile_sort's storage. In and out may be the same arrays.
 template <class Key, class Value, class Compare>
 __global__ void
-__launch_bounds__(tile_shape_v<Key, Value>.threads,
-                  runtime::resident_blocks(tile_shape_v<Key, Value>.threads, tile_shape_v<Key, Value>.blocks))
+__launch_bounds__(sort_shape_v<Key, Value>.threads,
+                  runtime::resident_blocks(sort_shape_v<Key, Value>.threads, sort_shape_v<Key, Value>.blocks))
   sort_tiles(Key const* keys_in,
              Key* keys_out,
              Value const* values_in,
@@ -47,237 +63,208 @@ __launch_bounds__(tile_shape_v<Key, Value>.threads,
   {
     checks[threadIdx.x] = 0;
   }
-  std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * sorter::tile;
-  int const size          = n - begin < sorter::tile ? static_cast<int>(n - begin) : sorter::tile;
+  constexpr int tile = first_run_v<Key, Value>;
+  static_assert(tile <= sorter::tile);
+  std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * tile;
+  int const size          = n - begin < tile ? static_cast<int>(n - begin) : tile;
   bool const with_values  = sorter::with_values;
   block::contiguous_source<Key, Value> source{keys_in + begin, with_values ? values_in + begin : nullptr};
   sorter::sort(shared, source, keys_out + begin, with_values ? values_out + begin : nullptr, size, false, comp);
 }
 
-template <class Key, class Value>
-struct merge_storage
+/// A group of neighbouring sorted runs, of which 2^log2_runs are merged into one: the one that has element `place` of n.
+struct run_group
 {
-  static constexpr int tile    = tile_shape_v<Key, Value>.threads * tile_shape_v<Key, Value>.items;
-  static constexpr int threads = tile_shape_v<Key, Value>.threads;
-  union
-  {
-    alignas(16) char keys[sizeof(Key) * (tile + 1)]; // a merge may look one place too far
-    alignas(16) char values[sizeof(Value) * (std::is_empty_v<Value> ? 1 : tile)];
-  };
-  int a_of_warp[threads / 32 + 1]; // where the first thread of each warp began in the first run
-};
-
-/// The two runs that are merged where a tile lies.
-struct run_pair
-{
+  std::size_t run; // elements, but for the last one of all
   std::size_t begin;
-  std::size_t a_size;
-  std::size_t b_size;
+  std::size_t size;
 
-  __device__ run_pair(std::size_t place, std::size_t run, std::size_t n)
-      : begin(place / (2 * run) * (2 * run))
-      , a_size(n - begin < run ? n - begin : run)
-      , b_size(n - begin - a_size < run ? n - begin - a_size : run)
+  __device__ run_group(std::size_t place, std::size_t run_size, int log2_runs, std::size_t n)
+      : run(run_size)
+      , begin(place / (run_size << log2_runs) * (run_size << log2_runs))
+      , size(n - begin < run_size << log2_runs ? n - begin : run_size << log2_runs)
   {}
+
+  __device__ std::size_t size_of(std::size_t number) const
+  {
+    std::size_t const skipped = number * run < size ? number * run : size;
+    return size - skipped < run ? size - skipped : run;
+  }
 };
+
+/// Cuts the runs of a group where a tile begins: cuts[r] = how many elements of the r-th lie before the one with `rank` others before
+/// it in the merged order. All lanes of a warp call it, of which cut_lanes_v neighbours cut together, with the same arguments: those
+/// with rank 0 cut nothing. keys: the group's first. probed: room for a key of each lane, in shared memory.
+template <class Key, class Value, class Compare>
+__device__ void
+cut_group(Key* probed, Key const* keys, run_group const& group, std::size_t rank, std::size_t* cuts, Compare& comp)
+{
+  constexpr int ways = most_runs;
+  auto const cut     = [&](auto any) {
+    using size_type = decltype(any);
+    size_type sizes[ways];
+    size_type taken[ways];
+#pragma unroll
+    for (int r = 0; r < ways; ++r)
+    {
+      sizes[r] = static_cast<size_type>(group.size_of(static_cast<std::size_t>(r)));
+    }
+    block::merge_path_of_lanes<cut_probes>(probed, static_cast<size_type>(rank), keys, group.run, sizes, taken, comp);
+    if (rank > 0 && threadIdx.x % cut_lanes == 0)
+    {
+#pragma unroll
+      for (int r = 0; r < ways; ++r)
+      {
+        cuts[r] = taken[r];
+      }
+    }
+  };
+  if (__all_sync(block::all_lanes, group.size <= ~std::uint32_t{0}))
+  {
+    cut(std::uint32_t{});
+  }
+  else
+  {
+    cut(std::uint64_t{});
+  }
+}
 
 inline constexpr int cut_threads = 128;
 
-/// cuts[t] = how many elements of its pair's first run lie before tile t in the merged order.
-/// Grid: cut_threads threads a block, one thread a tile.
-template <class Key, class Compare>
+/// The tiles that a block cuts for.
+inline constexpr int cut_tiles = cut_threads / cut_lanes;
+
+/// Cuts the runs of each tile's group where the tile begins: cuts[t x ways], and so on.
+/// Grid: a block for cut_tiles tiles. Block: cut_threads.
+template <class Key, class Value, class Compare>
 __global__ void __launch_bounds__(cut_threads)
   cut_runs(Key const* keys,
            std::size_t n,
            std::size_t run,
-           std::size_t tile,
+           int log2_runs,
            std::size_t tiles,
            std::size_t* cuts,
            pass_check* checks,
            int pass,
            Compare comp)
 {
+  constexpr int lanes = cut_lanes;
+  __shared__ alignas(16) char probed[sizeof(Key) * cut_threads];
   runtime::wait_for_previous_kernel();
-  std::size_t const t = static_cast<std::size_t>(blockIdx.x) * cut_threads + threadIdx.x;
-  if (t < tiles && !failed_before(checks, pass))
+  if (failed_before(checks, pass))
   {
-    run_pair const pair(t * tile, run, n);
-    Key const* const a = keys + pair.begin;
-    cuts[t]            = block::merge_path(t * tile - pair.begin, a, pair.a_size, a + pair.a_size, pair.b_size, comp);
+    return;
   }
+  std::size_t const own   = (static_cast<std::size_t>(blockIdx.x) * cut_threads + threadIdx.x) / lanes;
+  std::size_t const t     = own < tiles ? own : tiles - 1;
+  std::size_t const place = t * tile_v<Key, Value>;
+  run_group const group(place, run, log2_runs, n);
+  merge::cut_group<Key, Value>(
+    reinterpret_cast<Key*>(probed) + threadIdx.x / 32 * 32,
+    keys + group.begin,
+    group,
+    own < tiles ? place - group.begin : 0,
+    cuts + t * most_runs,
+    comp);
 }
 
-/// Merges the part of two sorted runs that falls into one tile; false if the comparator contradicted itself.
-/// keys: the a_count and then the b_count elements of the two runs, in shared memory; afterwards, merged. source: where
-/// this thread's elements, from `diagonal` on, came from.
-template <bool Full, class Key, class Value, class Compare, int Items>
-__device__ bool merge_tile(
-  merge_storage<Key, Value>& shared, int a_count, int size, int diagonal, std::uint16_t (&source)[Items], Compare& comp)
+template <class Key, class Value, class Compare>
+struct merge_storage
 {
-  constexpr int threads = merge_storage<Key, Value>::threads;
-  Key* const keys       = reinterpret_cast<Key*>(shared.keys);
-  int const lane        = static_cast<int>(threadIdx.x) % 32;
-  int const warp        = static_cast<int>(threadIdx.x) / 32;
-  int const own         = Full || size - diagonal > Items ? Items : size - diagonal;
+  static constexpr tile_shape shape = merge_shape_v<Key, Value>;
 
-  int a              = block::merge_path(diagonal, keys, a_count, keys + a_count, size - a_count, comp);
-  int const began_at = a;
-  Key merged[Items];
-  block::serial_merge<Full>(keys, a, a_count, a_count + diagonal - a, size, own, merged, source, comp);
-
-  if (lane == 0)
-  {
-    shared.a_of_warp[warp] = began_at;
-  }
-  if (threadIdx.x == 0)
-  {
-    shared.a_of_warp[threads / 32] = a_count;
-  }
-  int const next_lane = __shfl_down_sync(~0u, began_at, 1);
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < Items; ++i)
-  {
-    if (Full || i < own)
-    {
-      keys[diagonal + i] = merged[i];
-    }
-  }
-  // The next thread began where this one ended, or elements are merged twice or not at all.
-  return a == (lane < 31 ? next_lane : shared.a_of_warp[warp + 1]);
-}
-
-/// A tile of the merge of two runs: where its elements lie, of one run and of the other, and where it goes.
-struct merged_tile
-{
-  std::size_t a_begin;
-  std::size_t b_begin;
-  std::size_t out;
-  int a_count;
-  int size;
+  typename tile_merge<Key, Value, Compare>::shared_storage tile;
+  runs_in_tile<Key, Value, shape.threads, shape.items, most_runs> runs;
+  bool is_possible; // the cuts go together
 };
 
-/// Merges a tile. False, for some thread, if the comparator contradicted itself. Called by all threads of a block.
+/// Merges what a group has of the tile that begins at `place`; cuts: the tile's own, and those of the next one behind them.
+/// False, for all threads, if the comparator contradicted itself; then nothing is written. Called by all threads of a block.
 template <class Key, class Value, class Compare>
-__device__ bool merge_place(merge_storage<Key, Value>& shared,
-                            merged_tile const& at,
-                            Key const* keys_in,
-                            Key* keys_out,
-                            Value const* values_in,
-                            Value* values_out,
-                            Compare& comp)
+__device__ bool merge_place(
+  merge_storage<Key, Value, Compare>& shared,
+  run_group const& group,
+  int log2_runs,
+  std::size_t place,
+  std::size_t const* cuts,
+  Key const* keys_in,
+  Key* keys_out,
+  Value const* values_in,
+  Value* values_out,
+  Compare& comp)
 {
-  constexpr int threads      = tile_shape_v<Key, Value>.threads;
-  constexpr int items        = tile_shape_v<Key, Value>.items;
-  constexpr int tile         = threads * items;
-  constexpr bool with_values = !std::is_empty_v<Value>;
-
-  Key* const keys  = reinterpret_cast<Key*>(shared.keys);
-  int const thread = static_cast<int>(threadIdx.x);
-  int const size   = at.size;
-  auto place_in    = [&](int place) {
-    return place < at.a_count ? at.a_begin + place : at.b_begin + (place - at.a_count);
-  };
-
-  block::move_tile<threads, items>(size, [&](int place) { return keys_in[place_in(place)]; }, keys);
-  __syncthreads();
-
-  int const diagonal = thread * items < size ? thread * items : size;
-  std::uint16_t source[items];
-  bool const consistent = size == tile ? merge::merge_tile<true>(shared, at.a_count, size, diagonal, source, comp)
-                                       : merge::merge_tile<false>(shared, at.a_count, size, diagonal, source, comp);
-  __syncthreads();
-  block::move_tile<threads, items>(size, [&](int place) { return keys[place]; }, keys_out + at.out);
-
-  if constexpr (with_values)
+  using sorter             = tile_merge<Key, Value, Compare>;
+  constexpr auto ways      = static_cast<std::uint32_t>(most_runs);
+  constexpr auto tile      = static_cast<std::size_t>(tile_v<Key, Value>);
+  bool const is_last       = group.size - (place - group.begin) <= tile; // of the group
+  std::uint32_t const lane = threadIdx.x;
+  if (lane < 32)
   {
-    Value* const values = reinterpret_cast<Value*>(shared.values);
-    Value moved[items];
-    block::read_tile<threads>(moved, size, [&](int place) { return values_in[place_in(place)]; });
-    __syncthreads();
-    block::write_tile<threads>(moved, size, values);
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < items; ++i)
+    // A lane has a run.
+    std::size_t const from = lane >= ways || place == group.begin ? 0 : cuts[lane];
+    std::size_t const to   = lane >= ways ? 0 : is_last ? group.size_of(lane) : cuts[ways + lane];
+    bool const are_cuts    = __all_sync(block::all_lanes, from <= to && to - from <= tile) != 0;
+    bool const do_fit      = shared.runs.note(
+      keys_in, values_in, group.begin + lane * group.run + from, are_cuts ? static_cast<std::uint32_t>(to - from) : 0);
+    if (lane == 0)
     {
-      moved[i] = values[diagonal + i < size ? source[i] : 0];
+      shared.is_possible = are_cuts && do_fit;
     }
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < items; ++i)
-    {
-      if (diagonal + i < size)
-      {
-        values[diagonal + i] = moved[i];
-      }
-    }
-    __syncthreads();
-    block::move_tile<threads, items>(size, [&](int place) { return values[place]; }, values_out + at.out);
   }
-  return consistent;
+  __syncthreads();
+  if (!shared.is_possible)
+  {
+    return false;
+  }
+  auto const listed = shared.runs.listed(log2_runs);
+  return sorter::merge(
+    shared.tile,
+    shared.runs,
+    listed,
+    keys_out + place,
+    sorter::with_values ? values_out + place : nullptr,
+    shared.runs.size(),
+    comp,
+    block::look_at_nothing{});
 }
 
-/// Merges neighbouring sorted runs of `run` elements pairwise. `run` is a multiple of the tile.
-/// Grid: a block a tile. Block: the tile's threads. Shared: merge_storage.
+/// Merges groups of 2^log2_runs neighbouring sorted runs of `run` elements, which are whole tiles. Runs whose order nothing has to
+/// change are only moved.
+/// Grid: a block a tile. Block: merge_shape_v's threads. Shared: merge_storage.
 ///
 /// A comparator that contradicts itself (NaN under <, say) can make threads disagree about where the runs are cut, and
 /// elements would be lost. Every cut is therefore checked, and a pass that fails sets checks[pass]. No later pass then
 /// touches anything, so that the source of the failed pass survives: a permutation of the input.
 template <class Key, class Value, class Compare>
 __global__ void
-__launch_bounds__(tile_shape_v<Key, Value>.threads,
-                  runtime::resident_blocks(tile_shape_v<Key, Value>.threads, tile_shape_v<Key, Value>.blocks))
+__launch_bounds__(merge_shape_v<Key, Value>.threads,
+                  runtime::resident_blocks(merge_shape_v<Key, Value>.threads, merge_shape_v<Key, Value>.blocks))
   merge_runs(Key const* keys_in,
              Key* keys_out,
              Value const* values_in,
              Value* values_out,
              std::size_t n,
              std::size_t run,
+             int log2_runs,
              std::size_t const* cuts,
              pass_check* checks,
              int pass,
              Compare comp)
 {
-  constexpr int tile = merge_storage<Key, Value>::tile;
-
   extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<merge_storage<Key, Value>*>(shared_words);
+  auto& shared = *reinterpret_cast<merge_storage<Key, Value, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
   if (failed_before(checks, pass))
   {
     return;
   }
-
-  std::size_t const tile_begin = static_cast<std::size_t>(blockIdx.x) * tile;
-  run_pair const pair(tile_begin, run, n);
-  std::size_t const total  = pair.a_size + pair.b_size;
-  std::size_t const from   = tile_begin - pair.begin;
-  std::size_t const to     = from + tile < total ? from + tile : total;
-  std::size_t const a_from = from == 0 ? 0 : cuts[blockIdx.x];
-  std::size_t const a_to   = to == total ? pair.a_size : cuts[blockIdx.x + std::size_t{1}];
-  std::size_t const b_from = from - a_from;
-  if (a_to < a_from || to - a_to < b_from)
-  {
-    if (threadIdx.x == 0)
-    {
-      checks[pass] = 1;
-    }
-    return;
-  }
-  bool const consistent = merge::merge_place(
-    shared,
-    {pair.begin + a_from,
-     pair.begin + pair.a_size + b_from,
-     tile_begin,
-     static_cast<int>(a_to - a_from),
-     static_cast<int>(to - from)},
-    keys_in,
-    keys_out,
-    values_in,
-    values_out,
-    comp);
-  if (!consistent)
+  std::size_t const place           = static_cast<std::size_t>(blockIdx.x) * tile_v<Key, Value>;
+  std::size_t const* const own_cuts = cuts + static_cast<std::size_t>(blockIdx.x) * most_runs;
+  run_group const group(place, run, log2_runs, n);
+  bool const is_consistent =
+    merge::merge_place(shared, group, log2_runs, place, own_cuts, keys_in, keys_out, values_in, values_out, comp);
+  if (!is_consistent && threadIdx.x == 0)
   {
     checks[pass] = 1;
   }

@@ -6,6 +6,7 @@
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/merge/checks.cuh>
+#include <gpusort/merge/runs_in_tile.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/residency.cuh>
@@ -139,48 +140,6 @@ __device__ bool find_by_rank(
   }
 }
 
-/// A source, as in block/tile.cuh, of elements that lie in the listed runs.
-template <class Key, class Value, int Items>
-struct source_in_runs
-{
-  block::listed_runs<Items> runs;
-  std::uint32_t const* from; // in shared memory: where a run lies, less its first place
-  Key const* keys;
-  Value const* values;
-
-  template <int N>
-  __device__ void load_keys(Key (&held)[N], int extent, int first_row) const
-  {
-    load(keys, held, extent, first_row);
-  }
-  template <int N>
-  __device__ void load_values(Value (&held)[N], int extent, int first_row) const
-  {
-    load(values, held, extent, first_row);
-  }
-
-private:
-  template <class T, int N>
-  __device__ void load(T const* elements, T (&held)[N], int extent, int first_row) const
-  {
-    int const first = first_row * 32 + static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-    {
-      int const place = first + i * 32;
-      if (place < extent)
-      {
-        int const run = runs.run_of_thread[place / Items];
-        int const own = place - runs.threads_before[run] * Items;
-        if (own < runs.sizes_before[run + 1] - runs.sizes_before[run])
-        {
-          held[i] = elements[from[run] + static_cast<std::uint32_t>(place)];
-        }
-      }
-    }
-  }
-};
-
 template <class Key, class Value, class Compare, input_class Class>
 struct many_way_storage
 {
@@ -193,10 +152,7 @@ struct many_way_storage
     alignas(16) char samples[sizeof(Key) * (traits::samples + 32)]; // each list may be one longer
   };
   rank_search_storage<traits::pivots> splitters;
-  int threads_before[33];
-  int sizes_before[33];
-  std::uint8_t run_of_thread[traits::threads];
-  std::uint32_t from[32];
+  runs_in_tile<Key, Value, traits::threads, traits::items, 32> runs;
   std::uint32_t cuts[2][32]; // where each run is cut, in front of the tile and behind it
   std::uint32_t out; // where the tile begins in the merged run
   bool is_possible; // the cuts go together
@@ -372,6 +328,7 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
     return;
   }
   keys_in += begin;
+  Value const* const values_of_group = with_values ? values_in + begin : nullptr;
   auto const size_of = [&](std::uint32_t run) { return run + 1 < runs ? pass.run : run + 1 == runs ? last_size : 0; };
 
   Key* const samples = reinterpret_cast<Key*>(shared.samples);
@@ -436,30 +393,22 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
   if (threadIdx.x < 32)
   {
     // A lane has a run.
-    bool const is_run           = lane < runs;
-    std::uint32_t const from    = is_run ? shared.cuts[0][lane] : 0;
-    std::uint32_t const to      = is_run ? shared.cuts[1][lane] : 0;
-    std::uint32_t const taken   = from < to ? to - from : 0;
-    std::uint32_t const threads = (taken + traits::items - 1) / traits::items;
-    std::uint32_t const ending  = block::inclusive_sum_of_warp(taken);
-    std::uint32_t const last    = block::inclusive_sum_of_warp(threads);
-    std::uint32_t const before  = block::sum_of_warp(from);
-    bool const is_possible      = are_consistent && __all_sync(block::all_lanes, from <= to)
-                          && __shfl_sync(block::all_lanes, last, 31) <= static_cast<std::uint32_t>(traits::threads);
+    bool const is_run          = lane < runs;
+    std::uint32_t const from   = is_run ? shared.cuts[0][lane] : 0;
+    std::uint32_t const to     = is_run ? shared.cuts[1][lane] : 0;
+    std::uint32_t const taken  = from < to ? to - from : 0;
+    std::uint32_t const before = block::sum_of_warp(from);
+    bool const do_fit          = shared.runs.note(keys_in, values_of_group, lane * pass.run + from, taken);
+    bool const is_possible     = are_consistent && do_fit && __all_sync(block::all_lanes, from <= to);
     if (lane == 0)
     {
-      shared.threads_before[0] = 0;
-      shared.sizes_before[0]   = 0;
-      shared.out               = begin + before;
-      shared.is_possible       = is_possible;
+      shared.out         = begin + before;
+      shared.is_possible = is_possible;
       if (!is_possible)
       {
         atomicAdd(&checks[number], 1);
       }
     }
-    shared.threads_before[lane + 1] = static_cast<int>(last);
-    shared.sizes_before[lane + 1]   = static_cast<int>(ending);
-    shared.from[lane]               = lane * pass.run + from - (last - threads) * traits::items;
   }
   else if (threadIdx.x < 64 && are_consistent)
   {
@@ -484,27 +433,16 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
   {
     return;
   }
-  int run_of_thread = 0; // the last one that begins there or before
-  for (int step = 1 << pass.log2_ways >> 1; step > 0; step /= 2)
-  {
-    run_of_thread += shared.threads_before[run_of_thread + step] <= static_cast<int>(threadIdx.x) ? step : 0;
-  }
-  shared.run_of_thread[threadIdx.x] = static_cast<std::uint8_t>(run_of_thread);
-  int const some =
-    __syncthreads_count(threadIdx.x < runs && shared.sizes_before[threadIdx.x] < shared.sizes_before[threadIdx.x + 1]);
-  block::listed_runs<traits::items> const listed{
-    shared.threads_before, shared.sizes_before, shared.run_of_thread, pass.log2_ways, some < 2 ? 0 : pass.log2_ways};
-  source_in_runs<Key, Value, traits::items> source{
-    listed, shared.from, keys_in, with_values ? values_in + begin : nullptr};
-  if (!sorter::merge(
-        shared.tile,
-        source,
-        listed,
-        keys_out + shared.out,
-        with_values ? values_out + shared.out : nullptr,
-        shared.sizes_before[32],
-        comp,
-        [&](auto key_at) { next.note(key_at, shared.out, static_cast<std::uint32_t>(shared.sizes_before[32])); })
+  auto const listed = shared.runs.listed(pass.log2_ways);
+  int const merged  = shared.runs.size();
+  if (!sorter::merge(shared.tile,
+                     shared.runs,
+                     listed,
+                     keys_out + shared.out,
+                     with_values ? values_out + shared.out : nullptr,
+                     merged,
+                     comp,
+                     [&](auto key_at) { next.note(key_at, shared.out, static_cast<std::uint32_t>(merged)); })
       && threadIdx.x == 0)
   {
     atomicAdd(&checks[number], 1);

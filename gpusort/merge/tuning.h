@@ -9,24 +9,29 @@
 namespace gpusort::merge
 {
 
-/// The tile of a block, for the block sort and the merge passes alike.
+/// What a block sorts or merges at once.
 struct tile_shape
 {
   int threads;
   int items; // a thread; odd, so that threads side by side meet different banks of shared memory
   int blocks; // a multiprocessor: what registers are shared out for
+
+  __host__ __device__ constexpr int tile() const
+  {
+    return threads * items;
+  }
 };
 
-/// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, custom comparator, in ms for the
-/// whole sort, with the runners-up: u32, 2^27: 6.58 (256 x 23 for 4 blocks: 6.79); u64, 2^27: 11.1 (256 x 11 for 6: 11.4);
-/// pairs of u32, 2^27: 14.1 (256 x 15 for 3: 14.3); pairs of u64, 2^26: 10.2 (256 x 11 for 3: 11.1). The shapes for wider
-/// elements keep a tile near 32 KB and were not varied.
-__host__ __device__ constexpr tile_shape tile_shape_for(std::size_t key_bytes, std::size_t value_bytes)
+/// The blocks that sort the first runs, of keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, custom
+/// comparator, in ms for the whole sort of 2^28, with the runners-up: u32 10.1 (128 x 33 for 8 blocks: 10.2; 512 x 9 for 3: 11.4); u64
+/// 18.5 (192 x 17 for 5: 18.3, 128 x 25 for 6: 19.5); pairs of u32 20.4 (256 x 9 for 5: 21.2, 512 x 5 for 2: 22.9); pairs of u64 31.5
+/// (128 x 17 for 5: 32.0).
+__host__ __device__ constexpr tile_shape sort_shape_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
   if (widest <= 4)
   {
-    return value_bytes == 0 ? tile_shape{256, 17, 6} : tile_shape{256, 9, 5};
+    return value_bytes == 0 ? tile_shape{256, 17, 6} : tile_shape{128, 17, 8};
   }
   if (widest <= 8)
   {
@@ -36,12 +41,81 @@ __host__ __device__ constexpr tile_shape tile_shape_for(std::size_t key_bytes, s
   {
     return {256, 7, 3};
   }
-  if (widest <= 32)
-  {
-    return {256, 3, 4};
-  }
-  return {256, 2, 4};
+  return {256, 3, 3};
 }
+
+/// Runs that a pass merges into one, as a power of two. Measured like merge_shape_for, with the best shape of 4 ways for comparison:
+/// u32 9.9 (9.8), u64 17.7 (17.9), pairs of u32 19.5 (19.7), pairs of u64 29.7 (31.5), 16 bytes 19.6 (20.3), 64 bytes 14.1 (17.1). At
+/// 2^24: u32 0.59 (0.59), u64 1.04 (1.07), pairs of u32 1.07 (1.16), pairs of u64 1.65 (1.79).
+inline constexpr int log2_ways = 3;
+inline constexpr int most_runs = 1 << log2_ways;
+
+/// Elements of a run that lanes try at once where they cut it. 4 of 8 runs, by a warp: u32 2^28 10.2 ms in place of 9.9, 2^24 0.56 in
+/// place of 0.59.
+inline constexpr int cut_probes = 2;
+
+/// Lanes that cut the runs of a tile.
+inline constexpr int cut_lanes = cut_probes * most_runs;
+
+/// The blocks that merge runs, of keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, custom
+/// comparator, in ms for the whole sort: u32, 2^28: 9.9; u64, 2^28: 17.7 (256 x 23 for 3 blocks: 18.2; 192 x 25 for 4: 18.4);
+/// pairs of u32, 2^28: 19.5 (256 x 17 for 5: 23.5); pairs of u64, 2^28: 29.7 (192 x 17 for 4: 30.9); 16 bytes, 2^27: 19.6 (256 x 13
+/// for 2: 21.0). Smaller tiles take longer, because more of them have to be cut: of 128 threads, u32 11.8, u64 19.6, pairs of u32 23.1.
+/// The shape for 32 bytes was not varied.
+__host__ __device__ constexpr tile_shape merge_shape_for(std::size_t key_bytes, std::size_t value_bytes)
+{
+  std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
+  if (widest <= 4)
+  {
+    return value_bytes == 0 ? tile_shape{256, 33, 4} : tile_shape{256, 17, 4};
+  }
+  if (widest <= 8)
+  {
+    return value_bytes == 0 ? tile_shape{256, 25, 3} : tile_shape{256, 17, 3};
+  }
+  if (widest <= 16)
+  {
+    return {192, 13, 3};
+  }
+  return {256, 5, 3};
+}
+
+/// Elements of a first run: a tile of the passes has two. They leave as many places free as there can be where several runs end in a
+/// tile, of which each begins with a thread.
+__host__ __device__ constexpr int first_run_for(std::size_t key_bytes, std::size_t value_bytes)
+{
+  tile_shape const shape = merge_shape_for(key_bytes, value_bytes);
+  return (shape.tile() - (most_runs - 1) * (shape.items - 1)) / 2;
+}
+
+/// The passes that merge sorted runs, of which each makes one of up to most_runs: all but the first one of as many as that.
+struct pass_schedule
+{
+  int doublings = 0; // of runs
+
+  __host__ __device__ constexpr explicit pass_schedule(std::uint64_t runs)
+  {
+    while (std::uint64_t{1} << doublings < runs)
+    {
+      ++doublings;
+    }
+  }
+
+  __host__ __device__ constexpr int passes() const
+  {
+    return (doublings + log2_ways - 1) / log2_ways;
+  }
+  /// First runs of a run that a pass reads, as a power of two.
+  __host__ __device__ constexpr int log2_run(int pass) const
+  {
+    return pass == 0 ? 0 : doublings - (passes() - pass) * log2_ways;
+  }
+  /// Runs that it merges into one, as a power of two.
+  __host__ __device__ constexpr int log2_of(int pass) const
+  {
+    return log2_run(pass + 1) - log2_run(pass);
+  }
+};
 
 /// The blocks that sort inputs of small and of medium size: tiles, and then what many sorted runs have of a part of the order.
 struct many_way_shape

@@ -554,7 +554,7 @@ void expect_that_merge_fits()
   SCOPED_TRACE(::testing::Message() << "keys of " << sizeof(Key) << " bytes, values of " << sizeof(Value));
   using sorter = merge::tile_sort<Key, Value, thrust::less<Key>>;
   EXPECT_LE(sizeof(typename sorter::shared_storage), most_shared_bytes);
-  EXPECT_LE(sizeof(merge::merge_storage<Key, Value>), most_shared_bytes);
+  EXPECT_LE(sizeof(merge::merge_storage<Key, Value, thrust::less<Key>>), most_shared_bytes);
   expect_that_many_ways_fit<Key, Value, merge::input_class::tiny>();
   expect_that_many_ways_fit<Key, Value, merge::input_class::small>();
   expect_that_many_ways_fit<Key, Value, merge::input_class::medium>();

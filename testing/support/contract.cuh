@@ -117,10 +117,9 @@ std::vector<std::size_t> sizes()
     for (std::size_t const moved_bytes : {value_bytes, sizeof(std::uint32_t)})
     {
       auto const digits = radix::pass_shape_for(key_bytes, moved_bytes);
-      auto const runs   = merge::tile_shape_for(key_bytes, moved_bytes);
       auto const bucket = hybrid::sort_shape_for(key_bytes, moved_bytes);
       add(digits.threads, digits.items);
-      add(runs.threads, runs.items);
+      add(2, merge::first_run_for(key_bytes, moved_bytes));
       add(bucket.threads, bucket.items);
       for (merge::input_class const c : {merge::input_class::tiny, merge::input_class::small})
       {

@@ -1,0 +1,418 @@
+// The passes of merge sort that merge several runs at once: every number of runs, what runs may have of a tile, comparators that
+// contradict themselves, and where runs are cut.
+#include <testing/support/device_memory.cuh>
+#include <testing/support/splitting.cuh>
+
+#include <gpusort/algorithm.h>
+#include <gpusort/block/merge.cuh>
+#include <gpusort/merge/device.cuh>
+#include <gpusort/merge/tuning.h>
+#include <gpusort/sort.h>
+#include <gtest/gtest.h>
+#include <thrust/copy.h>
+#include <thrust/device_vector.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace
+{
+
+namespace merge = gpusort::merge;
+using gpusort::testing::guarded_array;
+
+/// Merge sort that merges few runs at a time, however few elements there are.
+struct few_ways_t : gpusort::algorithm<few_ways_t>
+{
+  static constexpr bool is_stable = true;
+  template <class Key, class Compare>
+  static constexpr bool supports = true;
+};
+constexpr few_ways_t few_ways{};
+
+} // namespace
+
+template <>
+struct gpusort::device_backend<few_ways_t> : gpusort::merge::few_ways
+{};
+
+namespace
+{
+
+std::uint64_t mixed(std::uint64_t i)
+{
+  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
+  return i ^ (i >> 32);
+}
+
+/// A record that blocks do not move about, but number.
+struct wide_record
+{
+  std::uint64_t key;
+  std::uint64_t rest[7];
+
+  wide_record() = default;
+  explicit wide_record(std::uint64_t k)
+      : key(k)
+      , rest{~k, k * 3, k * 5, k * 7, k * 9, k * 11, k * 13}
+  {}
+  friend bool operator==(wide_record const& a, wide_record const& b)
+  {
+    return a.key == b.key && std::equal(a.rest, a.rest + 7, b.rest);
+  }
+};
+
+__host__ __device__ std::uint64_t number_of(std::uint32_t key)
+{
+  return key;
+}
+__host__ __device__ std::uint64_t number_of(wide_record const& record)
+{
+  return record.key;
+}
+
+/// What a comparator answers: the last four contradict themselves.
+enum class answer
+{
+  less,
+  lowest_byte_less, // most elements are equivalent to others
+  not_greater,
+  always,
+  by_chance,
+  seldom_wrong // so that any pass may be the first to find out
+};
+
+struct comparator
+{
+  answer kind;
+
+  template <class Key>
+  __host__ __device__ bool operator()(Key const& x, Key const& y) const
+  {
+    std::uint64_t const a = number_of(x), b = number_of(y);
+    switch (kind)
+    {
+      case answer::less:
+        return a < b;
+      case answer::lowest_byte_less:
+        return (a & 0xff) < (b & 0xff);
+      case answer::not_greater:
+        return a <= b;
+      case answer::always:
+        return true;
+      case answer::by_chance:
+      case answer::seldom_wrong:
+      {
+        std::uint32_t now = 0;
+#ifdef __CUDA_ARCH__
+        now = static_cast<std::uint32_t>(clock64()) * 0x9e3779b9u;
+#endif
+        return kind == answer::by_chance ? now >> 31 != 0 : now >> 14 == 0 ? b < a : a < b;
+      }
+    }
+    return false;
+  }
+};
+
+bool in_a_hurry()
+{
+  return std::getenv("GPUSORT_TEST_STEP") != nullptr;
+}
+
+template <class Key, class Value>
+constexpr std::size_t run_v = merge::first_run_v<Key, Value>;
+
+/// Elements in up to 65 and a half first runs: one, two and three passes, of which the first may be of two runs, or of four.
+template <class Key, class Value>
+std::vector<std::size_t> sizes()
+{
+  constexpr std::size_t run = run_v<Key, Value>;
+  if (in_a_hurry())
+  {
+    return {run + 1, 2 * run + 1, 9 * run + 5, 17 * run - 1};
+  }
+  return {
+    1,
+    2,
+    run - 1,
+    run,
+    run + 1,
+    2 * run - 1,
+    2 * run,
+    2 * run + 1,
+    3 * run,
+    4 * run,
+    4 * run + 1,
+    7 * run + 3,
+    8 * run,
+    8 * run + 1,
+    9 * run + 5,
+    16 * run,
+    16 * run + 1,
+    17 * run - 1,
+    31 * run,
+    33 * run + 7,
+    64 * run,
+    65 * run + run / 2};
+}
+
+template <class Key>
+std::vector<Key>
+keys_by(std::size_t n, std::uint64_t (*number)(std::uint64_t, std::uint64_t, std::uint64_t), std::size_t run)
+{
+  std::vector<Key> keys;
+  keys.reserve(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    keys.push_back(Key(static_cast<std::uint32_t>(number(i, n, run))));
+  }
+  return keys;
+}
+
+/// Numbers of the i-th of n elements, whose first runs have `run`.
+using numbering = std::uint64_t (*)(std::uint64_t i, std::uint64_t n, std::uint64_t run);
+constexpr std::pair<char const*, numbering> inputs[] = {
+  {"uniform", [](std::uint64_t i, std::uint64_t, std::uint64_t) { return mixed(i); }},
+  {"seven values", [](std::uint64_t i, std::uint64_t, std::uint64_t) { return mixed(i) % 7; }},
+  {"sorted", [](std::uint64_t i, std::uint64_t, std::uint64_t) { return i; }},
+  {"reversed", [](std::uint64_t i, std::uint64_t n, std::uint64_t) { return n - i; }},
+  {"all equal", [](std::uint64_t, std::uint64_t, std::uint64_t) { return std::uint64_t{5}; }},
+  {"runs alike", [](std::uint64_t i, std::uint64_t, std::uint64_t run) { return mixed(i % run); }},
+  {"runs in descending order",
+   [](std::uint64_t i, std::uint64_t n, std::uint64_t run) { return (n - i) / run * run + mixed(i) % run; }},
+  {"every other run below the rest",
+   [](std::uint64_t i, std::uint64_t, std::uint64_t run) { return (i / run % 2 << 31) + mixed(i) % 1'000'000; }},
+  {"one run with almost all of the least",
+   [](std::uint64_t i, std::uint64_t, std::uint64_t run) { return i / run == 1 ? i % 3 : 2 + mixed(i) % 1000; }}};
+
+template <class Key, class Value>
+void check_stable(std::vector<Key> const& keys, comparator comp)
+{
+  std::size_t const n = keys.size();
+  gpusort::testing::stable_result<Key, Value> const expected(keys, comp);
+  guarded_array<Key> room(n);
+  guarded_array<Value> values(n);
+  Key* first = room.load(keys.data(), n, 1);
+  gpusort::stable_sort(few_ways(thrust::device), first, first + n, comp);
+  EXPECT_TRUE(room.holds(expected.keys.data())) << "keys alone";
+  first                = room.load(keys.data(), n, 3);
+  Value* const carried = values.load(expected.positions.data(), n, 1);
+  gpusort::stable_sort_by_key(few_ways(thrust::device), first, first + n, carried, comp);
+  EXPECT_TRUE(room.holds(expected.keys.data())) << "keys with values";
+  EXPECT_TRUE(values.holds(expected.sorted_positions.data())) << "values";
+}
+
+template <class Key, class Value>
+void check_all_inputs()
+{
+  for (std::size_t const n : sizes<Key, Value>())
+  {
+    for (auto const& [name, number] : inputs)
+    {
+      SCOPED_TRACE(::testing::Message() << n << " elements, " << name);
+      std::vector<Key> const keys = keys_by<Key>(n, number, run_v<Key, Value>);
+      check_stable<Key, Value>(keys, {answer::less});
+      check_stable<Key, Value>(keys, {answer::lowest_byte_less});
+    }
+  }
+}
+
+TEST(MergePassesOfWords, StaySortedAndStable)
+{
+  check_all_inputs<std::uint32_t, std::uint32_t>();
+}
+
+TEST(MergePassesOfRecords, StaySortedAndStable)
+{
+  check_all_inputs<wide_record, std::uint32_t>();
+}
+
+/// The elements are those that came in, each value beside its key, and the guards are whole.
+template <class Key, class Value>
+void check_liars()
+{
+  for (std::size_t const n : sizes<Key, Value>())
+  {
+    std::vector<Key> const keys = keys_by<Key>(n, inputs[0].second, run_v<Key, Value>);
+    std::vector<Value> positions(n);
+    std::iota(positions.begin(), positions.end(), Value{0});
+    for (answer const kind : {answer::not_greater, answer::always, answer::by_chance, answer::seldom_wrong})
+    {
+      SCOPED_TRACE(::testing::Message() << n << " elements, liar " << static_cast<int>(kind));
+      guarded_array<Key> room(n);
+      guarded_array<Value> values(n);
+      Key* const first     = room.load(keys.data(), n, 1);
+      Value* const carried = values.load(positions.data(), n, 1);
+      gpusort::sort_by_key(few_ways(thrust::device), first, first + n, carried, comparator{kind});
+      std::vector<Key> out(n);
+      std::vector<Value> from(n);
+      gpusort::testing::require(cudaMemcpy(out.data(), first, n * sizeof(Key), cudaMemcpyDeviceToHost), "keys");
+      gpusort::testing::require(cudaMemcpy(from.data(), carried, n * sizeof(Value), cudaMemcpyDeviceToHost), "values");
+      EXPECT_TRUE(room.holds(out.data()) && values.holds(from.data())) << "guards";
+      std::vector<bool> met(n);
+      for (std::size_t i = 0; i < n; ++i)
+      {
+        auto const position = static_cast<std::size_t>(from[i]);
+        if (position >= n || met[position] || !(out[i] == keys[position]))
+        {
+          ADD_FAILURE() << "element " << i << " is none that came in, or one a second time";
+          break;
+        }
+        met[position] = true;
+      }
+    }
+  }
+}
+
+TEST(MergePassesOfWords, ComparatorsThatLieLoseNothing)
+{
+  check_liars<std::uint32_t, std::uint32_t>();
+}
+
+TEST(MergePassesOfRecords, ComparatorsThatLieLoseNothing)
+{
+  check_liars<wide_record, std::uint32_t>();
+}
+
+constexpr int ways = merge::most_runs;
+
+struct run_sizes
+{
+  std::uint32_t of[ways];
+};
+
+/// merge_path_of_lanes for every `step`-th rank: cuts[rank x ways], and so on. Run r has up to `run` elements from keys[r x run] on.
+template <class Size, int Probes>
+__global__ void cut_all(std::uint32_t const* keys,
+                        std::uint32_t run,
+                        run_sizes sizes,
+                        std::uint32_t total,
+                        std::uint32_t step,
+                        std::uint32_t* cuts,
+                        comparator comp)
+{
+  constexpr std::uint32_t lanes = ways * Probes;
+  __shared__ std::uint32_t probed[128];
+  std::uint32_t const own  = (blockIdx.x * blockDim.x + threadIdx.x) / lanes;
+  std::uint32_t const rank = own * step <= total ? own * step : 0;
+  Size sizes_of[ways], taken[ways];
+  for (int r = 0; r < ways; ++r)
+  {
+    sizes_of[r] = sizes.of[r];
+  }
+  gpusort::block::merge_path_of_lanes<Probes>(
+    probed + threadIdx.x / 32 * 32, static_cast<Size>(rank), keys, run, sizes_of, taken, comp);
+  if (threadIdx.x % lanes == 0 && own * step <= total)
+  {
+    for (int r = 0; r < ways; ++r)
+    {
+      cuts[own * ways + r] = static_cast<std::uint32_t>(taken[r]);
+    }
+  }
+}
+
+template <class Size, int Probes>
+std::vector<std::uint32_t>
+cuts_of(std::vector<std::uint32_t> const& keys,
+        std::uint32_t run,
+        run_sizes const& sizes,
+        std::uint32_t total,
+        std::uint32_t step,
+        comparator comp)
+{
+  thrust::device_vector<std::uint32_t> const all(keys.begin(), keys.end());
+  std::uint32_t const ranks = total / step + 1;
+  thrust::device_vector<std::uint32_t> cuts(ranks * ways, ~0u);
+  cut_all<Size, Probes><<<(ranks * ways * Probes + 127) / 128, 128>>>(
+    thrust::raw_pointer_cast(all.data()), run, sizes, total, step, thrust::raw_pointer_cast(cuts.data()), comp);
+  gpusort::testing::require(cudaGetLastError(), "launch");
+  gpusort::testing::require(cudaDeviceSynchronize(), "cuts");
+  std::vector<std::uint32_t> result(cuts.size());
+  thrust::copy(cuts.begin(), cuts.end(), result.begin());
+  return result;
+}
+
+/// Sizes of runs: all kinds of emptiness, one long run among short ones, and runs as merge sort has them.
+std::vector<run_sizes> all_run_sizes()
+{
+  return {{{1, 0, 0, 0, 0, 0, 0, 0}},
+          {{0, 0, 0, 0, 0, 0, 0, 1}},
+          {{1, 1, 1, 1, 1, 1, 1, 1}},
+          {{3, 0, 2, 5, 0, 1, 4, 2}},
+          {{7, 7, 7, 7, 7, 7, 7, 3}},
+          {{1, 1, 400, 2, 1, 0, 3, 1}},
+          {{100, 100, 0, 0, 0, 0, 0, 0}},
+          {{129, 129, 129, 129, 129, 129, 129, 17}},
+          {{300, 300, 300, 300, 300, 300, 300, 300}}};
+}
+
+template <class Size, int Probes>
+void check_cuts()
+{
+  for (run_sizes const& sizes : all_run_sizes())
+  {
+    std::uint32_t const run   = *std::max_element(sizes.of, sizes.of + ways);
+    std::uint32_t const total = std::accumulate(sizes.of, sizes.of + ways, 0u);
+    std::uint32_t const step  = in_a_hurry() && total > 100 ? 37 : 1;
+    for (std::uint64_t const values : {1, 3, 1'000'000'000})
+    {
+      SCOPED_TRACE(::testing::Message() << total << " elements, " << values << " values, " << Probes << " probes");
+      std::vector<std::uint32_t> keys(static_cast<std::size_t>(run) * ways, ~0u);
+      std::vector<std::pair<std::uint32_t, int>> merged; // each with its run
+      for (int r = 0; r < ways; ++r)
+      {
+        auto const begin = keys.begin() + static_cast<std::ptrdiff_t>(run) * r;
+        auto const end   = begin + static_cast<std::ptrdiff_t>(sizes.of[r]);
+        std::generate(begin, end, [&, i = std::uint64_t{0}]() mutable {
+          return static_cast<std::uint32_t>(mixed(++i + 1'000'003u * static_cast<unsigned>(r)) % values);
+        });
+        std::sort(begin, end);
+        std::transform(begin, end, std::back_inserter(merged), [r](std::uint32_t key) { return std::pair(key, r); });
+      }
+      std::stable_sort(merged.begin(), merged.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
+      std::vector<std::uint32_t> expected;
+      std::uint32_t taken[ways] = {};
+      for (std::uint32_t rank = 0; rank <= total; ++rank)
+      {
+        if (rank % step == 0)
+        {
+          expected.insert(expected.end(), taken, taken + ways);
+        }
+        if (rank < total)
+        {
+          ++taken[merged[rank].second];
+        }
+      }
+      EXPECT_EQ((cuts_of<Size, Probes>(keys, run, sizes, total, step, {answer::less})), expected);
+      for (answer const kind : {answer::not_greater, answer::always, answer::by_chance, answer::seldom_wrong})
+      {
+        std::vector<std::uint32_t> const cuts = cuts_of<Size, Probes>(keys, run, sizes, total, step, {kind});
+        for (std::size_t i = 0; i < cuts.size(); i += ways)
+        {
+          std::uint64_t sum = 0;
+          for (int r = 0; r < ways; ++r)
+          {
+            ASSERT_LE(cuts[i + static_cast<std::size_t>(r)], sizes.of[r]) << "liar " << static_cast<int>(kind);
+            sum += cuts[i + static_cast<std::size_t>(r)];
+          }
+          ASSERT_EQ(sum, i / ways * step) << "liar " << static_cast<int>(kind);
+        }
+      }
+    }
+  }
+}
+
+TEST(MergePathOfLanes, IsThatOfAStableMerge)
+{
+  check_cuts<std::uint32_t, merge::cut_probes>();
+  check_cuts<std::uint64_t, 4>();
+}
+
+} // namespace
