@@ -184,7 +184,9 @@ __device__ void merge_path_of_lanes(
 /// Takes the next `count` <= Items keys of the stable merge of keys[a, a_end) and keys[b, b_end); source[i] says where
 /// out[i] was. Afterwards a is where the first run was left. Where fewer than `count` keys
 /// are left, what lies behind the first run is taken for the rest, and one place behind the last may be read.
-template <bool Full, int Items, class Key, class Source, class Compare>
+/// `ReadsOnce`: an element of either run is read by one instruction of all lanes, which takes less of shared memory's time than two,
+/// each of some lanes, but longer until it is there.
+template <bool Full, bool ReadsOnce, int Items, class Key, class Source, class Compare>
 __device__ void serial_merge(
   Key const* keys,
   int& a,
@@ -207,17 +209,30 @@ __device__ void serial_merge(
       int const place   = from_b ? b : a;
       out[i]            = from_b ? key_b : key_a;
       source[i]         = static_cast<Source>(place);
-      // One read of all lanes: those of either run by themselves would take longer.
-      Key const next = keys[place + 1];
-      if (from_b)
+      if constexpr (ReadsOnce)
       {
-        key_b = next;
-        ++b;
+        Key const next = keys[place + 1];
+        if (from_b)
+        {
+          key_b = next;
+          ++b;
+        }
+        else
+        {
+          key_a = next;
+          ++a;
+        }
       }
       else
       {
-        key_a = next;
-        ++a;
+        if (from_b)
+        {
+          key_b = keys[++b];
+        }
+        else
+        {
+          key_a = keys[++a];
+        }
       }
     }
   }

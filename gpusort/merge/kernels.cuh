@@ -217,7 +217,7 @@ __device__ bool merge_place(
     return false;
   }
   auto const listed = shared.runs.listed(log2_runs);
-  return sorter::merge(
+  return sorter::template merge<true>(
     shared.tile,
     shared.runs,
     listed,

@@ -435,14 +435,15 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
   }
   auto const listed = shared.runs.listed(pass.log2_ways);
   int const merged  = shared.runs.size();
-  if (!sorter::merge(shared.tile,
-                     shared.runs,
-                     listed,
-                     keys_out + shared.out,
-                     with_values ? values_out + shared.out : nullptr,
-                     merged,
-                     comp,
-                     [&](auto key_at) { next.note(key_at, shared.out, static_cast<std::uint32_t>(merged)); })
+  if (!sorter::template merge<false>(
+        shared.tile,
+        shared.runs,
+        listed,
+        keys_out + shared.out,
+        with_values ? values_out + shared.out : nullptr,
+        merged,
+        comp,
+        [&](auto key_at) { next.note(key_at, shared.out, static_cast<std::uint32_t>(merged)); })
       && threadIdx.x == 0)
   {
     atomicAdd(&checks[number], 1);

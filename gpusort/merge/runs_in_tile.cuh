@@ -20,7 +20,7 @@ struct alignas(16) run_part
 };
 
 /// A source, as in block/tile.cuh, of the parts that up to `Most` sorted runs have of a tile, in shared memory. Each begins where a
-/// thread's places do. All places are filled: those that no run has, with any elements.
+/// thread's places do. Places that no run has get any elements.
 template <class Key, class Value, int Threads, int Items, int Most>
 struct runs_in_tile
 {
@@ -80,31 +80,47 @@ struct runs_in_tile
     return {threads_before, sizes_before, run_of_thread, log2, some < 2 ? 0 : log2};
   }
 
+  /// As in block/tile.cuh, but that rows are read as a whole.
   template <int N>
-  __device__ void load_keys(Key (&held)[N], int, int first_row) const
+  __device__ void load_keys(Key (&held)[N], int extent, int first_row) const
   {
-    load(held, first_row, [&](int run) { return parts[run].keys; });
+    load<false>(held, extent, first_row, [&](int run) { return parts[run].keys; });
   }
   template <int N>
-  __device__ void load_values(Value (&held)[N], int, int first_row) const
+  __device__ void load_values(Value (&held)[N], int extent, int first_row) const
   {
-    load(held, first_row, [&](int run) { return values[run]; });
+    load<false>(held, extent, first_row, [&](int run) { return values[run]; });
+  }
+  /// Reads something for every place of the tile.
+  template <int N>
+  __device__ void fill_keys(Key (&held)[N], int first_row) const
+  {
+    load<true>(held, 0, first_row, [&](int run) { return parts[run].keys; });
+  }
+  template <int N>
+  __device__ void fill_values(Value (&held)[N], int first_row) const
+  {
+    load<true>(held, 0, first_row, [&](int run) { return values[run]; });
   }
 
 private:
-  template <class T, int N, class ElementsOf>
-  __device__ void load(T (&held)[N], int first_row, ElementsOf elements_of) const
+  template <bool Fills, class T, int N, class ElementsOf>
+  __device__ void load(T (&held)[N], int extent, int first_row, ElementsOf elements_of) const
   {
-    unsigned const first = static_cast<unsigned>(first_row) * 32 + threadIdx.x % 32;
+    unsigned const lane = threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < N; ++i)
     {
-      // No branch, so that all are under way at once.
-      unsigned const place     = first + i * 32;
-      int const run            = run_of_thread[place / Items];
-      run_part<Key> const part = parts[run];
-      int const last           = static_cast<int>(place) < part.last ? static_cast<int>(place) : part.last;
-      held[i]                  = elements_of(run)[last - part.first];
+      // No branch that lanes could take apart, and none at all where all is read: then all is under way at once.
+      int const row = (first_row + i) * 32;
+      if (Fills || row < extent)
+      {
+        unsigned const place     = static_cast<unsigned>(row) + lane;
+        int const run            = run_of_thread[place / Items];
+        run_part<Key> const part = parts[run];
+        int const last           = static_cast<int>(place) < part.last ? static_cast<int>(place) : part.last;
+        held[i]                  = elements_of(run)[last - part.first];
+      }
     }
   }
 };

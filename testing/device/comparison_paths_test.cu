@@ -1,6 +1,6 @@
 // The ways through the sorts by comparisons. Hybrid sort and quicksort: one block, one level of buckets and two, buckets of
-// equals, buckets that are too large. Merge sort: one block, a cluster, runs merged many at once in one pass and more, runs in
-// pairs; where runs are cut.
+// equals, buckets that are too large. Merge sort: one block, a cluster, runs merged many at once in one pass and more, and
+// few at a time; where two runs are cut.
 #include <testing/support/device_memory.cuh>
 #include <testing/support/splitting.cuh>
 
