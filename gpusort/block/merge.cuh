@@ -1,4 +1,4 @@
-// Merging two sorted runs: where a diagonal cuts them (merge path), and the serial merge.
+// Merging sorted runs: where a diagonal cuts two of them (merge path), or several; and the serial merge of two.
 // Source: Green, McColl, Bader, merge path; Satish, Harris and Garland, section IV.
 #pragma once
 
@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace gpusort::block
 {
@@ -64,8 +63,8 @@ __device__ int merge_path_of_warp(int diagonal, A a, int a_size, B b, int b_size
 
 /// How many of the first `rank` elements of the stable merge of several sorted runs come from each: taken[r] of the r-th, which has
 /// sizes[r] elements from keys[r x run] on. Found by Ways x Probes neighbouring lanes, which pass the same arguments. All lanes of a
-/// warp call it; `probed`, in shared memory, has room for a key of each. For any comparator the answers are some that the sizes allow,
-/// and add up to `rank`. Complexity: O(log of the sizes) rounds, in which each lane reads an element and compares it with all others.
+/// warp call it; `probed`, in shared memory, has room for a key of each of them. keys[0] is an element, which lanes that have none to try
+/// compare, and `rank` no more than the sizes add up to. For any comparator the answers are some that the sizes allow, and add up to it. Complexity: O(log of the sizes) rounds, in which each lane reads an element and compares it with all others.
 template <int Probes, int Ways, class Size, class Key, class Compare>
 __device__ void merge_path_of_lanes(
   Key* probed,
@@ -181,58 +180,47 @@ __device__ void merge_path_of_lanes(
   }
 }
 
-/// Takes the next `count` <= Items keys of the stable merge of keys[a, a_end) and keys[b, b_end); source[i] says where
-/// out[i] was. Afterwards a is where the first run was left. Where fewer than `count` keys
-/// are left, what lies behind the first run is taken for the rest, and one place behind the last may be read.
+/// Takes the next `Items` keys of the stable merge of keys[a, a_end) and keys[b, b_end); source[i] says where
+/// out[i] was. Afterwards a is where the first run was left. Where fewer keys are left, what lies behind the first run is taken for the
+/// rest, and one place behind the last may be read.
 /// `ReadsOnce`: an element of either run is read by one instruction of all lanes, which takes less of shared memory's time than two,
 /// each of some lanes, but longer until it is there.
-template <bool Full, bool ReadsOnce, int Items, class Key, class Source, class Compare>
+template <bool ReadsOnce, int Items, class Key, class Source, class Compare>
 __device__ void serial_merge(
-  Key const* keys,
-  int& a,
-  int a_end,
-  int b,
-  int b_end,
-  int count,
-  Key (&out)[Items],
-  Source (&source)[Items],
-  Compare& comp)
+  Key const* keys, int& a, int a_end, int b, int b_end, Key (&out)[Items], Source (&source)[Items], Compare& comp)
 {
   Key key_a = keys[a];
   Key key_b = keys[b];
 #pragma unroll
   for (int i = 0; i < Items; ++i)
   {
-    if (Full || i < count)
+    bool const from_b = b < b_end && (a >= a_end || block::precedes(key_b, key_a, comp));
+    int const place   = from_b ? b : a;
+    out[i]            = from_b ? key_b : key_a;
+    source[i]         = static_cast<Source>(place);
+    if constexpr (ReadsOnce)
     {
-      bool const from_b = b < b_end && (a >= a_end || block::precedes(key_b, key_a, comp));
-      int const place   = from_b ? b : a;
-      out[i]            = from_b ? key_b : key_a;
-      source[i]         = static_cast<Source>(place);
-      if constexpr (ReadsOnce)
+      Key const next = keys[place + 1];
+      if (from_b)
       {
-        Key const next = keys[place + 1];
-        if (from_b)
-        {
-          key_b = next;
-          ++b;
-        }
-        else
-        {
-          key_a = next;
-          ++a;
-        }
+        key_b = next;
+        ++b;
       }
       else
       {
-        if (from_b)
-        {
-          key_b = keys[++b];
-        }
-        else
-        {
-          key_a = keys[++a];
-        }
+        key_a = next;
+        ++a;
+      }
+    }
+    else
+    {
+      if (from_b)
+      {
+        key_b = keys[++b];
+      }
+      else
+      {
+        key_a = keys[++a];
       }
     }
   }

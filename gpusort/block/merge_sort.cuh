@@ -183,7 +183,8 @@ public:
   }
 
   /// Merges the `size` elements of sorted runs into the outputs: those that the source has where the runs say. Called by all
-  /// threads, as `look` is. `NearlyFull`: most tiles are, and the source can fill all places. If the comparator contradicts itself, nothing is written, and the answer is false for all threads.
+  /// threads, as `look` is. `NearlyFull`: most tiles are, and the source can fill all places. If the comparator contradicts itself,
+  /// nothing is written, and the answer is false for all threads.
   template <bool NearlyFull, class Source, class Look>
   __device__ static bool
   merge(shared_storage& shared,
@@ -483,7 +484,7 @@ private:
     order& before)
   {
     std::uint16_t source[Items];
-    block::serial_merge<true, reads_once>(items_of(shared), a, a_end, b, b_end, Items, held, source, before);
+    block::serial_merge<reads_once>(items_of(shared), a, a_end, b, b_end, held, source, before);
     if constexpr (needs_origin)
     {
 #pragma unroll

@@ -40,7 +40,7 @@ template <class Key, class Value>
 inline constexpr int tile_v = 2 * first_run_v<Key, Value>;
 
 /// Sorts every first run on its own, and clears the `check_count` words of `checks`.
-/// Grid: a block a tile. Block: sort_shape_v's threads. Shared: tile_sort's storage. In and out may be the same arrays.
+/// Grid: a block a first run. Block: sort_shape_v's threads. Shared: tile_sort's storage. In and out may be the same arrays.
 template <class Key, class Value, class Compare>
 __global__ void
 __launch_bounds__(sort_shape_v<Key, Value>.threads,
@@ -63,10 +63,10 @@ __launch_bounds__(sort_shape_v<Key, Value>.threads,
   {
     checks[threadIdx.x] = 0;
   }
-  constexpr int tile = first_run_v<Key, Value>;
-  static_assert(tile <= sorter::tile);
-  std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * tile;
-  int const size          = n - begin < tile ? static_cast<int>(n - begin) : tile;
+  constexpr int run = first_run_v<Key, Value>;
+  static_assert(run <= sorter::tile);
+  std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * run;
+  int const size          = n - begin < run ? static_cast<int>(n - begin) : run;
   bool const with_values  = sorter::with_values;
   block::contiguous_source<Key, Value> source{keys_in + begin, with_values ? values_in + begin : nullptr};
   sorter::sort(shared, source, keys_out + begin, with_values ? values_out + begin : nullptr, size, false, comp);
@@ -228,8 +228,8 @@ __device__ bool merge_place(
     block::look_at_nothing{});
 }
 
-/// Merges groups of 2^log2_runs neighbouring sorted runs of `run` elements, which are whole tiles. Runs whose order nothing has to
-/// change are only moved.
+/// Merges groups of 2^log2_runs neighbouring sorted runs of `run` elements, which are whole tiles. What a tile has of one run alone is
+/// only moved.
 /// Grid: a block a tile. Block: merge_shape_v's threads. Shared: merge_storage.
 ///
 /// A comparator that contradicts itself (NaN under <, say) can make threads disagree about where the runs are cut, and

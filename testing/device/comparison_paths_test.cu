@@ -202,7 +202,7 @@ bool in_a_hurry()
 }
 
 /// What one block takes, the least that is split, a few buckets, many, and two levels; of merge sort, one tile of either class, what
-/// a cluster has, in blocks that all have something and in others, one pass of either class and two, and pairs of runs. In a hurry
+/// a cluster has, in blocks that all have something and in others, one pass of either class and two, and few runs at a time. In a hurry
 /// few, and two levels of the usual width only if asked for: ManyLevels has narrow ones.
 template <class Key, class Value>
 std::vector<std::size_t> sizes(bool with_two_levels = false)

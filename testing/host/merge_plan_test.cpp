@@ -190,6 +190,50 @@ TEST(ManyWayPlan, SamplesTakeLittleRoom)
   }
 }
 
+TEST(PassSchedule, MergesAllRunsInAsFewPassesAsCanBe)
+{
+  for (std::uint64_t runs = 1; runs <= 5000; ++runs)
+  {
+    SCOPED_TRACE(runs);
+    pass_schedule const schedule(runs);
+    std::uint64_t merged = 1; // first runs of a run
+    for (int pass = 0; pass < schedule.passes(); ++pass)
+    {
+      EXPECT_EQ(std::uint64_t{1} << schedule.log2_run(pass), merged);
+      EXPECT_GE(schedule.log2_of(pass), 1);
+      EXPECT_LE(schedule.log2_of(pass), log2_ways);
+      merged <<= schedule.log2_of(pass);
+    }
+    EXPECT_GE(merged, runs);
+    EXPECT_LT(merged / 2, runs);
+    std::uint64_t fewest = 1;
+    for (int pass = 1; pass < schedule.passes(); ++pass)
+    {
+      fewest *= most_runs;
+    }
+    EXPECT_TRUE(schedule.passes() == 0 || fewest < runs) << "one pass less would do";
+  }
+}
+
+TEST(FirstRun, FitsTheBlocksThatSortAndMergeIt)
+{
+  for (element const e : elements())
+  {
+    SCOPED_TRACE(::testing::Message() << e.key_bytes << " and " << e.value_bytes << " bytes");
+    tile_shape const sorting = sort_shape_for(e.key_bytes, e.value_bytes);
+    tile_shape const merging = merge_shape_for(e.key_bytes, e.value_bytes);
+    int const run            = first_run_for(e.key_bytes, e.value_bytes);
+    EXPECT_LE(run, sorting.tile());
+    // Where runs end in a tile, each of the others may leave a thread with one item.
+    EXPECT_LE(2 * run + (most_runs - 1) * (merging.items - 1), merging.tile());
+    EXPECT_GT(2 * run + 2 + (most_runs - 1) * (merging.items - 1), merging.tile());
+    EXPECT_EQ(sorting.items % 2, 1);
+    EXPECT_EQ(merging.items % 2, 1);
+    EXPECT_EQ(32 % cut_lanes, 0);
+    EXPECT_EQ(merging.threads % 32, 0);
+  }
+}
+
 TEST(RootOf, IsTheLeastWhosePowerIsEnough)
 {
   EXPECT_EQ(root_of(1, 3), 1u);

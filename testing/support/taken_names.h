@@ -45,7 +45,7 @@ struct cell_of
   }
 
 // clang-format off
-GPUSORT_TEST_TAKE(add_element) GPUSORT_TEST_TAKE(add_elements) GPUSORT_TEST_TAKE(add_field) GPUSORT_TEST_TAKE(as_array)
+GPUSORT_TEST_TAKE(add_elements) GPUSORT_TEST_TAKE(add_field) GPUSORT_TEST_TAKE(as_array)
 GPUSORT_TEST_TAKE(as_device_compare) GPUSORT_TEST_TAKE(bits_of) GPUSORT_TEST_TAKE(bucket_of) GPUSORT_TEST_TAKE(by)
 GPUSORT_TEST_TAKE(check) GPUSORT_TEST_TAKE(choose_pivot) GPUSORT_TEST_TAKE(choose_splitters) GPUSORT_TEST_TAKE(compare_keys)
 GPUSORT_TEST_TAKE(copy_slowly) GPUSORT_TEST_TAKE(count_digits) GPUSORT_TEST_TAKE(cut_by) GPUSORT_TEST_TAKE(cut_group)
@@ -55,7 +55,7 @@ GPUSORT_TEST_TAKE(field_bits) GPUSORT_TEST_TAKE(find_by_rank) GPUSORT_TEST_TAKE(
 GPUSORT_TEST_TAKE(gather) GPUSORT_TEST_TAKE(heap_sort) GPUSORT_TEST_TAKE(insertion_sort) GPUSORT_TEST_TAKE(is_cut_twice)
 GPUSORT_TEST_TAKE(key_of) GPUSORT_TEST_TAKE(keys) GPUSORT_TEST_TAKE(launch) GPUSORT_TEST_TAKE(leave_over)
 GPUSORT_TEST_TAKE(list_again) GPUSORT_TEST_TAKE(load_rows) GPUSORT_TEST_TAKE(median) GPUSORT_TEST_TAKE(merge_part_in_cluster)
-GPUSORT_TEST_TAKE(merge_pass) GPUSORT_TEST_TAKE(merge_path) GPUSORT_TEST_TAKE(merge_path_of_lanes)
+GPUSORT_TEST_TAKE(merge_pass) GPUSORT_TEST_TAKE(merge_path) GPUSORT_TEST_TAKE(merge_path_of_lanes) GPUSORT_TEST_TAKE(merge_path_of_warp)
 GPUSORT_TEST_TAKE(merge_place) GPUSORT_TEST_TAKE(move) GPUSORT_TEST_TAKE(move_tile) GPUSORT_TEST_TAKE(pairs)
 GPUSORT_TEST_TAKE(partition_segment) GPUSORT_TEST_TAKE(partition_three_ways) GPUSORT_TEST_TAKE(precedes)
 GPUSORT_TEST_TAKE(read_tile) GPUSORT_TEST_TAKE(recover_after) GPUSORT_TEST_TAKE(run) GPUSORT_TEST_TAKE(sample_runs)
