@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(
   runtime::wait_for_previous_kernel();
   counters& all             = *level.all;
   std::uint32_t const which = all.value_order;
-  if (all.seen != seen::both || which == radix::value_order::other)
+  if (all.seen != merge::seen::both || which == radix::value_order::other)
   {
     return;
   }

@@ -8,8 +8,8 @@
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/device.cuh>
 #include <gpusort/merge/kernels.cuh>
+#include <gpusort/merge/natural_order.cuh>
 #include <gpusort/radix/value_order.cuh>
-#include <gpusort/runtime/check.h>
 #include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/layout.h>
 
@@ -47,7 +47,8 @@ struct sample_sort
     struct level_plan
     {
       std::size_t segments = 0, tiles = 0, groups = 0; // at most
-      std::size_t trees = 0, starts = 0, buckets = 0; // offsets
+      std::size_t trees = 0, cells = 0, starts = 0, buckets = 0; // offsets
+      bool guesses       = false;
       std::size_t counts = 0; // of all levels: the number of its first
     };
 
@@ -79,6 +80,8 @@ struct sample_sort
         level.tiles       = n / static_cast<std::size_t>(tile) + segments + 1;
         level.groups      = level.tiles / tiles_of_group + segments + 1;
         level.trees       = layout.add(segments, sizeof(splitter_tree<Key>), alignof(splitter_tree<Key>));
+        level.guesses     = tries_values && log2 >= least_guessed_log2;
+        level.cells       = layout.add(level.guesses ? segments : 0, sizeof(value_cells), alignof(value_cells));
         level.starts      = layout.add(level.tiles << log2, sizeof(std::uint16_t));
         level.counts      = counts_of_groups;
         counts_of_groups += level.groups << log2;
@@ -156,7 +159,6 @@ struct sample_sort
     work_lists const lists{runtime::at_offset<work>(base, plan.works),
                            Form::finishes_large ? runtime::at_offset<large_bucket>(base, plan.large) : nullptr,
                            runtime::at_offset<leftover>(base, plan.leftovers)};
-    runtime::check(cudaMemsetAsync(all, 0, sizeof(counters), stream), "gpusort: hybrid_sort: clear counters");
     merge::wave_verdict const* wave = nullptr;
     if constexpr (plan.tries_values && Form::merges_small_inputs)
     {
@@ -168,17 +170,6 @@ struct sample_sort
         wave = verdict;
       }
     }
-    runtime::launch(
-      look_at_input<Key, Compare>,
-      {std::min(runtime::blocks_for(n, look_threads), runtime::multiprocessors() * look_blocks_per_sm), look_threads},
-      stream,
-      keys,
-      n,
-      counts,
-      plan.counts_of_groups,
-      all,
-      wave,
-      comp);
     // Where a block has too little shared memory for that, it is as if the comparator had another order.
     bool const tries_values = can_try_values<Key, carried, Compare>();
     split_level<Key> level{};
@@ -195,6 +186,7 @@ struct sample_sort
         n,
         previous.buckets,
         runtime::at_offset<splitter_tree<Key>>(base, planned.trees),
+        planned.guesses ? runtime::at_offset<value_cells>(base, planned.cells) : nullptr,
         runtime::at_offset<std::uint16_t>(base, planned.starts),
         counts + planned.counts,
         runtime::at_offset<bucket>(base, planned.buckets),
@@ -206,7 +198,7 @@ struct sample_sort
         tries_values ? plan.most_by_value : 0,
         elements_together(n, plan.most_by_value),
         even};
-      split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, comp);
+      split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, counts, wave, comp);
     }
     auto* const left       = runtime::at_offset<std::uint32_t>(base, plan.left);
     auto const blocks_with = [&](block_shape shape) {
@@ -281,15 +273,19 @@ private:
     return bits;
   }
 
-  /// One level. The last one writes to the second pair of arrays, and each of the others to where the next one does not.
+  /// One level. The last one writes to the second pair of arrays, and each of the others to where the next one does not. The first also
+  /// looks for an order of the input, and clears all counts.
   template <class Key, class Value, class Compare>
-  static void split_with(cudaStream_t stream,
-                         buffers<Key, Value> const& at,
-                         split_level<Key> const& level,
-                         split_level<Key> const& previous,
-                         plan<Key, Value, Compare> const& plan,
-                         work_lists const& lists,
-                         Compare comp)
+  static void split_with(
+    cudaStream_t stream,
+    buffers<Key, Value> const& at,
+    split_level<Key> const& level,
+    split_level<Key> const& previous,
+    plan<Key, Value, Compare> const& plan,
+    work_lists const& lists,
+    unsigned long long* counts,
+    merge::wave_verdict const* wave,
+    Compare comp)
   {
     int const to          = (plan.depth.levels - level.number) % 2;
     int const from        = level.number == 0 ? 0 : 1 - to;
@@ -301,7 +297,12 @@ private:
                     at.keys[from],
                     level,
                     previous,
+                    wave,
                     comp);
+    if (level.number == 0)
+    {
+      merge::launch_look(stream, at.keys[from], level.n, &level.all->seen, counts, plan.counts_of_groups, wave, comp);
+    }
     runtime::launch(
       order_tiles<Form::keeps_order, Key, Value, Compare>,
       {planned.tiles, threads, sizeof(order_storage<Key, Value, Compare>)},

@@ -9,10 +9,12 @@
 #include <gpusort/block/runs.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
+#include <gpusort/hybrid/guesses.cuh>
 #include <gpusort/hybrid/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/checks.cuh>
 #include <gpusort/merge/kernels.cuh>
+#include <gpusort/merge/natural_order.cuh>
 #include <gpusort/radix/value_order.cuh>
 #include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/residency.cuh>
@@ -76,18 +78,10 @@ struct leftover
   std::uint32_t failed; // the first pass in which the comparator contradicted itself, from 1 on; or 0
 };
 
-/// How an element and the next one of the input compare.
-namespace seen
-{
-inline constexpr std::uint32_t descent    = 1; // the next one goes before it
-inline constexpr std::uint32_t no_descent = 2;
-inline constexpr std::uint32_t both       = descent | no_descent;
-} // namespace seen
-
-/// What blocks tell each other; zero before the sort.
+/// What blocks tell each other.
 struct counters
 {
-  std::uint32_t seen; // in the input
+  merge::order_seen seen; // in the input
   std::uint32_t works; // listed
   std::uint32_t value_order; // in which the comparator has sorted a sample
   std::uint32_t disagrees; // the comparator, with that order
@@ -113,6 +107,7 @@ struct split_level
   std::uint64_t n;
   bucket const* table; // of the segments, but for the first level
   splitter_tree<Key>* trees; // of each segment
+  value_cells* cells; // of each segment; null: buckets are not guessed
   std::uint16_t* starts; // tiles x buckets: where each begins in the tile
   unsigned long long* before; // groups of tiles x buckets: elements of each in a group; later, in those before it
   bucket* buckets; // of all segments
@@ -187,64 +182,11 @@ struct buffers
   Value* values[2];
 };
 
-/// Looks whether the input is sorted, or each element goes before the one in front of it; warps stop looking as soon as
-/// neither can be. Also clears `count` counts. If a wave has sorted the input, says so; counts stay as they are, since no later
-/// kernel reads them.
-/// Grid: any. Block: look_threads.
-template <class Key, class Compare>
-__global__ void __launch_bounds__(look_threads)
-  look_at_input(Key const* keys,
-                std::size_t n,
-                unsigned long long* counts,
-                std::size_t count,
-                counters* all,
-                merge::wave_verdict const* wave,
-                Compare comp)
-{
-  runtime::wait_for_previous_kernel();
-  if (merge::is_sorted_by_wave(wave))
-  {
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-    {
-      all->seen = seen::no_descent;
-    }
-    return;
-  }
-  std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * look_threads + threadIdx.x;
-  std::size_t const step  = static_cast<std::size_t>(gridDim.x) * look_threads;
-  for (std::size_t i = begin; i < count; i += step)
-  {
-    counts[i] = 0;
-  }
-  // All lanes of a warp take part in every round.
-  std::size_t const rounds = (n - 1 + step - 1) / step;
-  std::uint32_t known      = 0;
-  for (std::size_t round = 0; round < rounds && known != seen::both; round += look_rows)
-  {
-    std::uint32_t const by_all = *const_cast<std::uint32_t volatile*>(&all->seen);
-    std::uint32_t own          = 0;
-#pragma unroll
-    for (int r = 0; r < look_rows; ++r)
-    {
-      std::size_t const i = begin + (round + static_cast<std::size_t>(r)) * step;
-      if (i + 1 < n)
-      {
-        own |= block::precedes(keys[i + 1], keys[i], comp) ? seen::descent : seen::no_descent;
-      }
-    }
-    std::uint32_t const by_warp = block::or_of_warp(own);
-    known                       = block::or_of_warp(by_all) | by_warp;
-    if (threadIdx.x % 32 == 0 && (by_warp & ~by_all) != 0)
-    {
-      atomicOr(&all->seen, by_warp);
-    }
-  }
-}
-
 template <class Key, class Compare>
 struct choice_storage
 {
   typename splitter_choice<Key, Compare>::shared_storage sample;
+  std::uint16_t places[most_buckets]; // of splitters
 };
 
 /// Takes `count` elements of a bucket, one of each `size` / `count`, after its segment's tiles have been ordered. Called by all
@@ -306,19 +248,47 @@ __device__ void sample_runs(
   }
 }
 
-/// Chooses the splitters of each segment of a level that is split. `previous` is the level before it, if there is one. In the
-/// first level, if blocks try that, also notes whether the comparator sorts by value.
+/// How neighbours of a sample compare that is in the order of the input: nearly always they say that there is something to sort. Called by
+/// all `Threads` threads of a block, who get the same answer.
+template <int Threads, class Key, class Compare>
+__device__ merge::order_seen glance_at_sample(Key const* samples, int count, Compare& comp)
+{
+  auto const at              = static_cast<int>(threadIdx.x * static_cast<unsigned>(count - 1) / Threads);
+  bool const descends        = block::precedes(samples[at + 1], samples[at], comp);
+  merge::order_seen const by = __syncthreads_or(descends) != 0 ? merge::seen::descent : 0;
+  return by | (__syncthreads_or(!descends) != 0 ? merge::seen::no_descent : 0);
+}
+
+/// Chooses the splitters of each segment of a level that is split. `previous` is the level before it, if there is one. The first level
+/// also clears the counters and glances at the input, unless a wave has sorted it. If blocks try to go by values, notes in the first level whether the comparator does, and in all how to guess buckets.
 /// Grid: a block a segment. Block: splitter_choice's threads. Shared: choice_storage.
 template <bool TriesValues, class Key, class Compare>
-__global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
-  sample_splitters(Key const* keys, split_level<Key> level, split_level<Key> previous, Compare comp)
+__global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample_splitters(
+  Key const* keys, split_level<Key> level, split_level<Key> previous, merge::wave_verdict const* wave, Compare comp)
 {
   using choice = splitter_choice<Key, Compare>;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<choice_storage<Key, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (level.all->seen != seen::both)
+  if (level.number == 0)
+  {
+    auto* const words = reinterpret_cast<std::uint32_t*>(level.all);
+    for (unsigned i = threadIdx.x; i < sizeof(counters) / sizeof(std::uint32_t); i += choice::threads)
+    {
+      words[i] = 0;
+    }
+    if (merge::is_sorted_by_wave(wave))
+    {
+      __syncthreads();
+      if (threadIdx.x == 0)
+      {
+        level.all->seen = merge::seen::no_descent;
+      }
+      return;
+    }
+  }
+  else if (level.all->seen != merge::seen::both)
   {
     return; // and no segments are listed
   }
@@ -327,6 +297,7 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
   {
     return;
   }
+  std::uint32_t which      = level.number == 0 ? radix::value_order::other : level.all->value_order; // known so far
   std::uint64_t const size = own.size();
   int const buckets        = buckets_for(size, level.wanted, level.log2);
   int const count          = samples_for(size, buckets, level.wanted, level.most, choice::most_samples);
@@ -349,30 +320,62 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
                         samples);
   }
   __syncthreads();
-  choice::choose(shared.sample, count, static_cast<unsigned>(buckets), level.log2, level.trees[blockIdx.x], comp);
+  if (level.number == 0)
+  {
+    merge::order_seen const glanced = glance_at_sample<choice::threads>(samples, count, comp);
+    if (threadIdx.x == 0)
+    {
+      level.all->seen = glanced;
+    }
+  }
+  choice::sort(shared.sample, count, comp);
+  auto const of_buckets = static_cast<unsigned>(buckets);
+  bool are_placed       = false; // splitters
   if constexpr (TriesValues)
   {
+    auto const sorted = [&](int place) -> Key const& { return choice::sorted_at(shared.sample, place); };
     if (level.number == 0 && level.most_by_value > 0)
     {
-      std::uint32_t const which = radix::order_of_sorted<choice::threads, Key>(count, [&](int place) {
-        return choice::sorted_at(shared.sample, static_cast<unsigned>(place));
-      });
+      which = radix::order_of_sorted<choice::threads, Key>(count, sorted);
       if (threadIdx.x == 0)
       {
         level.all->value_order = which;
       }
     }
+    if (level.cells != nullptr)
+    {
+      value_cells const cells =
+        hybrid::place_evenly<choice::threads, Key>(shared.places, which, count, of_buckets, sorted);
+      are_placed = cells.order != radix::value_order::other;
+      if (threadIdx.x == 0)
+      {
+        level.cells[blockIdx.x] = cells;
+      }
+    }
   }
+  if (!are_placed)
+  {
+    choice::place(shared.places, count, of_buckets);
+  }
+  __syncthreads();
+  choice::plant(shared.sample, shared.places, of_buckets, level.log2, level.trees[blockIdx.x], comp);
 }
 
 template <class Key, class Value>
 inline constexpr block_shape tile_shape_v = tile_shape_for(sizeof(Key), value_bytes_v<Value>);
 
+/// How buckets are found.
+template <class Key, class Value, class Compare>
+using bucket_search =
+  std::conditional_t<radix::tries_values_v<Key, Value, Compare>,
+                     guessing_search<Key, Compare>,
+                     splitter_search<Key, Compare>>;
+
 template <class Key, class Value, class Compare>
 using bucket_partition =
   block::partition<Key,
                    Value,
-                   splitter_search<Key, Compare>,
+                   bucket_search<Key, Value, Compare>,
                    most_buckets,
                    tile_shape_v<Key, Value>.threads,
                    tile_shape_v<Key, Value>.items>;
@@ -384,13 +387,38 @@ using tile_source =
                     tile_shape_v<Key, Value>.threads,
                     tile_shape_v<Key, Value>.threads * tile_shape_v<Key, Value>.items>;
 
+/// A segment's splitters in order, with one more key at either end.
+template <class Key>
+struct guess_storage
+{
+  alignas(16) char splitters[sizeof(Key) * (most_buckets + 1)];
+};
+struct no_guesses
+{};
+
 template <class Key, class Value, class Compare>
 struct order_storage
 {
   typename bucket_partition<Key, Value, Compare>::shared_storage tile;
   typename tile_source<Key, Value>::shared_storage source;
   splitter_tree<Key> tree;
+  std::conditional_t<radix::tries_values_v<Key, Value, Compare>, guess_storage<Key>, no_guesses> guesses;
 };
+
+/// Reads what a block needs to guess the buckets of a segment whose tree is for 2^log2. Returns the first of its splitters. Called by all
+/// threads; a barrier has to follow.
+template <int Threads, class Key>
+__device__ Key const*
+load_splitters(guess_storage<Key>& shared, splitter_tree<Key> const& tree, unsigned splitters, int log2)
+{
+  auto* const to = reinterpret_cast<Key*>(shared.splitters);
+  for (unsigned i = threadIdx.x; i < splitters + 2; i += Threads)
+  {
+    unsigned const number = i > 0 && i <= splitters ? i - 1 : splitters - 1;
+    to[i]                 = tree.keys()[node_of(number, log2)];
+  }
+  return to + 1;
+}
 
 /// Writes every tile of a level in the order of its buckets, and notes where they begin in it, and how many elements each
 /// group of tiles has of each bucket. The elements of a tile lie in runs where the level before has left them. Each
@@ -414,7 +442,7 @@ __launch_bounds__(tile_shape_v<Key, Value>.threads,
   auto& shared = *reinterpret_cast<order_storage<Key, Value, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (level.all->seen != seen::both)
+  if (level.all->seen != merge::seen::both)
   {
     return;
   }
@@ -445,7 +473,24 @@ __launch_bounds__(tile_shape_v<Key, Value>.threads,
       shared.tree.repeats[threadIdx.x] = tree.repeats[threadIdx.x];
     }
   }
-  splitter_search<Key, Compare> const search{shared.tree, splits ? level.log2 : 0, has_repeats, comp};
+  splitter_search<Key, Compare> const by_tree{shared.tree, splits ? level.log2 : 0, has_repeats, comp};
+  auto const search = [&] {
+    if constexpr (radix::tries_values_v<Key, Value, Compare>)
+    {
+      value_cells const cells = splits && level.cells != nullptr ? level.cells[segment] : value_cells{};
+      bool const guesses      = cells.order != radix::value_order::other;
+      Key const* splitters    = nullptr;
+      if (guesses)
+      {
+        splitters = load_splitters<partition::threads>(shared.guesses, tree, cells.cells, level.log2);
+      }
+      return guessing_search<Key, Compare>{by_tree, value_guess<Key>(cells), splitters, guesses};
+    }
+    else
+    {
+      return by_tree;
+    }
+  }();
   std::uint64_t const begin = own.begin + skip;
   // The input of a first level lies side by side, that of another in runs.
   bool const is_first   = level.number == 0;
@@ -508,14 +553,6 @@ __device__ void leave_over(large_bucket const& where, std::uint32_t from, leftov
   atomicMax(&all.merge_passes, passes);
 }
 
-template <class T>
-__device__ void swap_places(T* elements, std::size_t a, std::size_t b)
-{
-  T const held = elements[a];
-  elements[a]  = elements[b];
-  elements[b]  = held;
-}
-
 struct close_storage
 {
   block::warp_sums<std::uint64_t, most_buckets> sums;
@@ -559,7 +596,7 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
   auto& shared = *reinterpret_cast<close_storage*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (level.all->seen != seen::both)
+  if (level.all->seen != merge::seen::both)
   {
     return;
   }
@@ -722,20 +759,9 @@ __launch_bounds__(sort_shape_v<Key, Value>.threads,
   auto& shared = *reinterpret_cast<sort_storage<Key, Value, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (level.all->seen != seen::both)
+  if (level.all->seen != merge::seen::both)
   {
-    if (level.all->seen == seen::descent)
-    {
-      for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x; i < n / 2;
-           i += static_cast<std::size_t>(gridDim.x) * threads)
-      {
-        hybrid::swap_places(at.keys[0], i, n - 1 - i);
-        if constexpr (with_values)
-        {
-          hybrid::swap_places(at.values[0], i, n - 1 - i);
-        }
-      }
-    }
+    merge::undo_reversal(level.all->seen, at.keys[0], at.values[0], n);
     return;
   }
   bool const were_tried =

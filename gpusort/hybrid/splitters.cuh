@@ -70,13 +70,20 @@ struct splitter_search
   bool has_repeats; // of the tree
   Compare& comp;
 
-  /// The buckets of keys[i] for which holds(i). No comparison waits for that of another key.
+  /// The buckets of keys[i] for which holds(i).
   template <int Items, class Holds>
   __device__ void all(Key const (&keys)[Items], Holds holds, std::uint32_t (&buckets)[Items]) const
   {
+    descend(keys, holds, buckets);
+    find_equals(keys, holds, buckets);
+  }
+
+  /// The same but for keys that are equivalent to a repeated splitter. No comparison waits for that of another key.
+  template <int Items, class Holds>
+  __device__ void descend(Key const (&keys)[Items], Holds holds, std::uint32_t (&buckets)[Items]) const
+  {
     constexpr int together = Items < 8 ? Items : 8;
     constexpr auto node    = static_cast<unsigned>(sizeof(Key));
-    Key const* const nodes = tree.keys();
     // Nodes are told apart by where they lie, in bytes, which saves instructions.
     auto const at = [&](unsigned place) -> Key const& { return *reinterpret_cast<Key const*>(tree.nodes + place); };
 #pragma unroll
@@ -114,10 +121,17 @@ struct splitter_search
         }
       }
     }
+  }
+
+  /// Moves what is equivalent to a repeated splitter on to the bucket behind it.
+  template <int Items, class Holds>
+  __device__ void find_equals(Key const (&keys)[Items], Holds holds, std::uint32_t (&buckets)[Items]) const
+  {
     if (!has_repeats)
     {
       return;
     }
+    Key const* const nodes = tree.keys();
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
@@ -161,35 +175,51 @@ public:
   }
 
   /// Of a sample by which splitters have been chosen, the key at a place.
-  __device__ static Key const& sorted_at(shared_storage const& shared, unsigned place)
+  __device__ static Key const& sorted_at(shared_storage const& shared, int place)
   {
-    return sorter::key_at(shared, static_cast<int>(place));
+    return sorter::key_at(shared, place);
   }
 
-  /// Chooses splitters by `count` samples for `buckets` <= count of a tree for 2^log2 >= buckets, where the rest stays empty.
-  /// Called by all threads of a block, a barrier after the sample is there.
-  __device__ static void
-  choose(shared_storage& shared, int count, unsigned buckets, int log2, splitter_tree<Key>& tree, Compare& comp)
+  /// Sorts `count` samples. Called by all threads of a block, a barrier after the sample is there.
+  __device__ static void sort(shared_storage& shared, int count, Compare& comp)
   {
-    // If the comparator contradicts itself, any keys will do.
+    // If the comparator contradicts itself, any order will do.
     sorter::sort_in_shared(shared, block::runs_of_threads<shape.items>{count}, comp);
-    auto const sorted = [&](unsigned place) -> Key const& { return sorted_at(shared, place); };
-    // The last one stands for all that are missing.
-    auto const sample_of = [&](unsigned splitter) {
-      unsigned const number = splitter < buckets - 2 ? splitter : buckets - 2;
-      return (number + 1) * static_cast<unsigned>(count) / buckets;
+  }
+
+  /// Places splitters in a sorted sample so that each of `buckets` <= count gets as much of it as others. Called by all threads of a
+  /// block; a barrier has to follow.
+  __device__ static void place(std::uint16_t (&places)[most_buckets], int count, unsigned buckets)
+  {
+    unsigned const number = threadIdx.x;
+    if (number + 1 < buckets)
+    {
+      places[number] = static_cast<std::uint16_t>((number + 1) * static_cast<unsigned>(count) / buckets);
+    }
+  }
+
+  /// Makes a tree for 2^log2 >= buckets of splitters whose places in the sample are known; the last one stands for all that are
+  /// missing. Called by all threads of a block.
+  __device__ static void plant(shared_storage const& shared,
+                               std::uint16_t const (&places)[most_buckets],
+                               unsigned buckets,
+                               int log2,
+                               splitter_tree<Key>& tree,
+                               Compare& comp)
+  {
+    auto const splitter = [&](unsigned s) -> Key const& {
+      return sorted_at(shared, places[s < buckets - 2 ? s : buckets - 2]);
     };
     unsigned const number = threadIdx.x;
     unsigned const nodes  = 1u << log2;
     if (number > 0 && number < nodes)
     {
-      tree.keys()[number] = sorted(sample_of(splitter_at(number, log2)));
+      tree.keys()[number] = splitter(splitter_at(number, log2));
     }
     bool repeats = false;
     if (number + 2 < buckets)
     {
-      unsigned const own = sample_of(number), next = sample_of(number + 1);
-      repeats = own == next || !block::precedes(sorted(own), sorted(next), comp);
+      repeats = places[number] == places[number + 1] || !block::precedes(splitter(number), splitter(number + 1), comp);
     }
     std::uint32_t const word = __ballot_sync(block::all_lanes, repeats);
     if (number < most_buckets && number % 32 == 0)

@@ -150,13 +150,13 @@ __host__ __device__ constexpr int buckets_for(std::uint64_t size, std::uint64_t 
 
 using block::tiles_of_group;
 
-/// The kernel that looks at the input.
-inline constexpr int look_threads               = 512;
-inline constexpr int look_rows                  = 4; // elements that a thread has under way
-inline constexpr std::size_t look_blocks_per_sm = 4;
-
 /// Blocks that a small input is spread over.
 inline constexpr std::size_t blocks_for_small_inputs = 256;
+
+/// Buckets of equal width may have so many times the keys of a sample that they would have if all had the same; and the least buckets
+/// of a segment, as a power of two, with which a guess is less work than a search.
+inline constexpr unsigned most_unevenness = 2;
+inline constexpr int least_guessed_log2   = 4;
 
 /// Elements that neighbouring buckets have that are sorted together: of a small input, few enough for all multiprocessors.
 constexpr std::size_t elements_together(std::size_t n, std::size_t most)

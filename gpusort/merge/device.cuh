@@ -8,6 +8,7 @@
 #include <gpusort/merge/in_wave.cuh>
 #include <gpusort/merge/kernels.cuh>
 #include <gpusort/merge/many_ways.cuh>
+#include <gpusort/merge/natural_order.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/radix/value_order.cuh>
 #include <gpusort/runtime/launch.cuh>
@@ -279,7 +280,7 @@ private:
   }
 };
 
-/// Merge sort of inputs of any size: a few runs at a time. Stable; any comparator.
+/// Merge sort of inputs of any size: a few runs at a time, unless the input is in order or reversed. Stable; any comparator.
 struct few_ways
 {
   template <class Key, class Value, class Compare>
@@ -291,7 +292,7 @@ struct few_ways
     std::size_t runs; // in the beginning
     std::size_t tiles;
     pass_schedule schedule;
-    std::size_t keys = 0, values = 0, cuts = 0, checks = 0;
+    std::size_t keys = 0, values = 0, cuts = 0, checks = 0, seen = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
@@ -305,6 +306,7 @@ struct few_ways
         values = with_values ? layout.add(n, sizeof(Value), alignof(Value)) : 0;
         cuts   = layout.add(tiles * most_runs, sizeof(std::size_t));
         checks = layout.add(static_cast<std::size_t>(passes), sizeof(pass_check));
+        seen   = layout.add(1, sizeof(order_seen));
       }
     }
   };
@@ -325,6 +327,13 @@ struct few_ways
     Value* values_at[2] = {values, runtime::at_offset<Value>(base, plan.values)};
     auto* const cuts    = runtime::at_offset<std::size_t>(base, plan.cuts);
     auto* const checks  = runtime::at_offset<pass_check>(base, plan.checks);
+    // What one block sorts need not be looked at.
+    auto* const seen = passes > 0 ? runtime::at_offset<order_seen>(base, plan.seen) : nullptr;
+    if (seen != nullptr)
+    {
+      runtime::launch(glance_at_input<Key, Compare>, {1, look_threads}, stream, keys, n, seen, comp);
+      merge::launch_look(stream, keys, n, seen, checks, static_cast<std::size_t>(passes), nullptr, comp);
+    }
 
     // Passes take turns between the two buffers; the first one begins where the last one ends in the caller's.
     int at = passes % 2;
@@ -337,8 +346,7 @@ struct few_ways
       values_at[0],
       values_at[at],
       n,
-      checks,
-      passes,
+      seen,
       comp);
     for (int pass = 0; pass < passes; ++pass, at = 1 - at)
     {
@@ -356,6 +364,7 @@ struct few_ways
         cuts,
         checks,
         pass,
+        seen,
         comp);
       runtime::launch(
         merge_runs<Key, Value, Compare>,
@@ -371,6 +380,7 @@ struct few_ways
         cuts,
         checks,
         pass,
+        seen,
         comp);
     }
     if (passes > 0)

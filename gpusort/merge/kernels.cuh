@@ -5,6 +5,7 @@
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/merge/checks.cuh>
+#include <gpusort/merge/natural_order.cuh>
 #include <gpusort/merge/runs_in_tile.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
@@ -39,19 +40,18 @@ inline constexpr int first_run_v = first_run_for(sizeof(Key), value_bytes_v<Valu
 template <class Key, class Value>
 inline constexpr int tile_v = 2 * first_run_v<Key, Value>;
 
-/// Sorts every first run on its own, and clears the `check_count` words of `checks`.
+/// Sorts every first run on its own. If the input has been seen to be reversed, undoes that instead, and if it is in order, nothing.
 /// Grid: a block a first run. Block: sort_shape_v's threads. Shared: tile_sort's storage. In and out may be the same arrays.
 template <class Key, class Value, class Compare>
 __global__ void
 __launch_bounds__(sort_shape_v<Key, Value>.threads,
                   runtime::resident_blocks(sort_shape_v<Key, Value>.threads, sort_shape_v<Key, Value>.blocks))
-  sort_tiles(Key const* keys_in,
+  sort_tiles(Key* keys_in,
              Key* keys_out,
-             Value const* values_in,
+             Value* values_in,
              Value* values_out,
              std::size_t n,
-             pass_check* checks,
-             int check_count,
+             order_seen const* all,
              Compare comp)
 {
   using sorter = tile_sort<Key, Value, Compare>;
@@ -59,9 +59,10 @@ __launch_bounds__(sort_shape_v<Key, Value>.threads,
   auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < check_count)
+  if (!is_to_be_sorted(all))
   {
-    checks[threadIdx.x] = 0;
+    merge::undo_reversal(*all, keys_in, values_in, n);
+    return;
   }
   constexpr int run = first_run_v<Key, Value>;
   static_assert(run <= sorter::tile);
@@ -134,7 +135,7 @@ inline constexpr int cut_threads = 128;
 /// The tiles that a block cuts for.
 inline constexpr int cut_tiles = cut_threads / cut_lanes;
 
-/// Cuts the runs of each tile's group where the tile begins: cuts[t x ways], and so on.
+/// Cuts the runs of each tile's group where the tile begins: cuts[t x ways], and so on; if there is anything to sort.
 /// Grid: a block for cut_tiles tiles. Block: cut_threads.
 template <class Key, class Value, class Compare>
 __global__ void __launch_bounds__(cut_threads)
@@ -146,12 +147,13 @@ __global__ void __launch_bounds__(cut_threads)
            std::size_t* cuts,
            pass_check* checks,
            int pass,
+           order_seen const* all,
            Compare comp)
 {
   constexpr int lanes = cut_lanes;
   __shared__ alignas(16) char probed[sizeof(Key) * cut_threads];
   runtime::wait_for_previous_kernel();
-  if (failed_before(checks, pass))
+  if (!is_to_be_sorted(all) || failed_before(checks, pass))
   {
     return;
   }
@@ -229,7 +231,7 @@ __device__ bool merge_place(
 }
 
 /// Merges groups of 2^log2_runs neighbouring sorted runs of `run` elements, which are whole tiles. What a tile has of one run alone is
-/// only moved.
+/// only moved. Does nothing if there is nothing to sort.
 /// Grid: a block a tile. Block: merge_shape_v's threads. Shared: merge_storage.
 ///
 /// A comparator that contradicts itself (NaN under <, say) can make threads disagree about where the runs are cut, and
@@ -249,13 +251,14 @@ __launch_bounds__(merge_shape_v<Key, Value>.threads,
              std::size_t const* cuts,
              pass_check* checks,
              int pass,
+             order_seen const* all,
              Compare comp)
 {
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<merge_storage<Key, Value, Compare>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (failed_before(checks, pass))
+  if (!is_to_be_sorted(all) || failed_before(checks, pass))
   {
     return;
   }

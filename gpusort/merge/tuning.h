@@ -89,6 +89,17 @@ __host__ __device__ constexpr int first_run_for(std::size_t key_bytes, std::size
   return (shape.tile() - (most_runs - 1) * (shape.items - 1)) / 2;
 }
 
+/// The kernels that look at the input: the first at so many pairs a thread, the second at all of it.
+inline constexpr int look_threads               = 512;
+inline constexpr int glance_rows                = 4;
+inline constexpr std::size_t look_blocks_per_sm = 4;
+
+/// Elements that a thread has under way.
+__host__ __device__ constexpr int look_rows_for(std::size_t key_bytes)
+{
+  return key_bytes <= 4 ? 8 : 4;
+}
+
 /// The passes that merge sorted runs, of which each makes one of up to most_runs: all but the first one of as many as that.
 struct pass_schedule
 {

@@ -183,7 +183,11 @@ constexpr std::pair<char const*, numbering> inputs[] = {
   {"uniform", [](std::uint64_t i, std::uint64_t, std::uint64_t) { return mixed(i); }},
   {"seven values", [](std::uint64_t i, std::uint64_t, std::uint64_t) { return mixed(i) % 7; }},
   {"sorted", [](std::uint64_t i, std::uint64_t, std::uint64_t) { return i; }},
+  {"sorted but for the last one",
+   [](std::uint64_t i, std::uint64_t n, std::uint64_t) { return i + 1 < n ? i : std::uint64_t{0}; }},
   {"reversed", [](std::uint64_t i, std::uint64_t n, std::uint64_t) { return n - i; }},
+  {"reversed with two equal ones",
+   [](std::uint64_t i, std::uint64_t n, std::uint64_t) { return i == n / 2 ? n - i + 1 : n - i; }},
   {"all equal", [](std::uint64_t, std::uint64_t, std::uint64_t) { return std::uint64_t{5}; }},
   {"runs alike", [](std::uint64_t i, std::uint64_t, std::uint64_t run) { return mixed(i % run); }},
   {"runs in descending order",
@@ -238,6 +242,60 @@ TEST(MergePassesOfWords, StaySortedAndStable)
 {
   check_all_inputs<std::uint32_t, std::uint32_t>();
   check_all_inputs<std::uint32_t, no_value>();
+}
+
+struct counting_comparator
+{
+  unsigned long long* calls;
+
+  template <class Key>
+  __device__ bool operator()(Key const& x, Key const& y) const
+  {
+    atomicAdd(calls, 1ull);
+    return number_of(x) < number_of(y);
+  }
+};
+
+/// An input that is in order, or reversed, is looked at once, after a glance, and not sorted.
+template <class Key>
+void check_looks()
+{
+  using gpusort::testing::require;
+  std::size_t const run = run_v<Key, no_value>;
+  for (std::size_t const n : {run + 1, 9 * run + 5})
+  {
+    for (int const way : {1, 0, -1})
+    {
+      SCOPED_TRACE(::testing::Message() << n << " elements, which go " << way);
+      std::vector<Key> keys;
+      for (std::size_t i = 0; i < n; ++i)
+      {
+        keys.push_back(Key(static_cast<std::uint32_t>(way > 0 ? i : way < 0 ? n - i : 5)));
+      }
+      guarded_array<Key> room(n);
+      thrust::device_vector<unsigned long long> calls(1, 0);
+      Key* const first = room.load(keys.data(), n, 1);
+      gpusort::stable_sort(
+        few_ways(thrust::device), first, first + n, counting_comparator{thrust::raw_pointer_cast(calls.data())});
+      if (way < 0)
+      {
+        std::reverse(keys.begin(), keys.end());
+      }
+      EXPECT_TRUE(room.holds(keys.data()));
+      EXPECT_GE(calls[0], n - 1);
+      EXPECT_LE(calls[0], n - 1 + merge::look_threads * merge::glance_rows);
+    }
+  }
+}
+
+TEST(MergePassesOfWords, LookAtInputInOrderOnce)
+{
+  check_looks<std::uint32_t>();
+}
+
+TEST(MergePassesOfRecords, LookAtInputInOrderOnce)
+{
+  check_looks<wide_record>();
 }
 
 TEST(MergePassesOfRecords, StaySortedAndStable)
