@@ -322,7 +322,7 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample
   __syncthreads();
   if (level.number == 0)
   {
-    merge::order_seen const glanced = glance_at_sample<choice::threads>(samples, count, comp);
+    merge::order_seen const glanced = hybrid::glance_at_sample<choice::threads>(samples, count, comp);
     if (threadIdx.x == 0)
     {
       level.all->seen = glanced;
@@ -482,7 +482,7 @@ __launch_bounds__(tile_shape_v<Key, Value>.threads,
       Key const* splitters    = nullptr;
       if (guesses)
       {
-        splitters = load_splitters<partition::threads>(shared.guesses, tree, cells.cells, level.log2);
+        splitters = hybrid::load_splitters<partition::threads>(shared.guesses, tree, cells.cells, level.log2);
       }
       return guessing_search<Key, Compare>{by_tree, value_guess<Key>(cells), splitters, guesses};
     }
