@@ -871,5 +871,30 @@ TEST_F(Findings, RaceInAWarp)
   EXPECT_EXIT(run_and_exit(reverse_in_warp<true>, 32), exits_well, "");
 }
 
+/// What other lanes have read, and then their own lane. They have met in between, or not.
+template <bool HasBarrier>
+__global__ void read_twice_in_warp(std::uint32_t* values)
+{
+  __shared__ std::uint32_t shared[32];
+  shared[threadIdx.x] = values[threadIdx.x];
+  __syncwarp();
+  std::uint32_t const other = shared[31 - threadIdx.x];
+  if (HasBarrier)
+  {
+    __syncwarp();
+  }
+  std::uint32_t volatile& own = shared[threadIdx.x];
+  own                         = own + other;
+  __syncwarp();
+  values[threadIdx.x] = own;
+}
+
+TEST_F(Findings, RaceOfALaneThatReadsLast)
+{
+  setting const races("GPUSORT_INTERPRETER_RACES", "1");
+  EXPECT_EXIT(run_and_exit(read_twice_in_warp<false>, 32), exits_with_findings, "race: write after read of another lane");
+  EXPECT_EXIT(run_and_exit(read_twice_in_warp<true>, 32), exits_well, "");
+}
+
 } // namespace
 } // namespace gpusort::testing

@@ -83,6 +83,10 @@ void shared_races::remember(byte_history& byte, shared_access const& access) con
   {
     byte.who = readers::many_warps;
   }
+  else if (before.warp_epoch != access.warp_epoch && byte.who != readers::many_warps)
+  {
+    byte.who = readers::one_lane; // the others have met this one since
+  }
   else if (before.lane != access.lane && byte.who == readers::one_lane)
   {
     byte.who = readers::one_warp;
