@@ -1,6 +1,6 @@
 // Sorts a few thousand elements inside one block by the ranks of their keys: one counting of bins, of which there are
 // about as many as keys or twice as many, then an odd-even transposition sort in registers of what shares a bin; or, where
-// bins are too full for that, digit by digit. Stable.
+// bins are too full for that, and for being split again, digit by digit. Stable.
 // Source: sorting a bucket completely inside a block is the last step of the hybrid sort of Sintorn and Assarsson; bins of
 // equal width by value, instead of digits, make it one step on keys without many duplicates.
 #pragma once
@@ -8,6 +8,7 @@
 #include <gpusort/block/bins.cuh>
 #include <gpusort/block/bit_width.h>
 #include <gpusort/block/bucket_rank.cuh>
+#include <gpusort/block/close_sort.cuh>
 #include <gpusort/block/span.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
@@ -44,7 +45,8 @@ struct trusts_ranks
 
 /// `Order` maps keys to the unsigned integers that sort like them: `Bits rank_of(Bits) const`; and back,
 /// `Bits bits_of_rank(Bits) const`, but for keys that `bool loses(Bits) const` tells.
-template <class Bits, class Value, class Order, int Threads, int Items>
+/// `Splits`: as in bins.cuh.
+template <class Bits, class Value, class Order, int Threads, int Items, bool Splits>
 class bin_sort
 {
 public:
@@ -71,7 +73,7 @@ private:
   static constexpr int most_crowded = tile > 8192 ? tile / 6 : Threads < 768 ? 768 : Threads;
 
   using place      = std::uint16_t; // in the input
-  using bins       = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place, most_crowded>;
+  using bins       = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place, most_crowded, Splits>;
   using digit_rank = bucket_rank<digits, Threads, Items, false>;
 
   static constexpr std::size_t larger(std::size_t a, std::size_t b)
@@ -432,7 +434,7 @@ private:
     return bins::sort(shared.bins_of_tile, tokens, n, are_alike);
   }
 
-  /// Keys and places from tokens that tell places only. Returns false if keys are out of order: `partial` tokens leave out
+  /// Keys and places from tokens that tell places only. Returns false if keys are too much out of order: `partial` tokens leave out
   /// bits.
   template <class Token, class Elements>
   __device__ static bool read_places(
@@ -475,7 +477,51 @@ private:
         }
       }
     }
-    return __syncthreads_and(in_order) != 0;
+    if (__syncthreads_and(in_order) != 0)
+    {
+      return true;
+    }
+    if constexpr (Splits)
+    {
+      return put_in_order(shared, order, n, from, keys);
+    }
+    return false;
+  }
+
+  /// Puts in order what is not, of sorted keys and the places where they were, when keys have been staged.
+  __device__ static bool
+  put_in_order(shared_storage& shared, Order const& order, int n, place (&from)[Items], Bits (&keys)[Items])
+  {
+    static_assert(sizeof(shared.bins_of_tile.counts) >= tile * sizeof(place));
+    auto* const places = reinterpret_cast<place*>(shared.bins_of_tile.counts); // bins are done with
+    auto const rank_at = [&](int i) { return order.rank_of(shared.template as<Bits>()[places[i]]); };
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (place_of(i) < n)
+      {
+        places[place_of(i)] = from[i];
+      }
+    }
+    __syncthreads();
+    bool const is_sorted = order_neighbours<Threads>(
+      n,
+      [&](int i, int j) { return rank_at(i) < rank_at(j); },
+      [&](int i) {
+        place const first = places[i];
+        places[i]         = places[i + 1];
+        places[i + 1]     = first;
+      });
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (place_of(i) < n)
+      {
+        from[i] = places[place_of(i)];
+        keys[i] = shared.template as<Bits>()[from[i]];
+      }
+    }
+    return is_sorted;
   }
 
   /// Writes the sorted elements. All keys of the input have been read.

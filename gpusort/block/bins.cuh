@@ -2,11 +2,13 @@
 // width have in common.
 #pragma once
 
+#include <gpusort/block/close_sort.cuh>
 #include <gpusort/block/warp.cuh>
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace gpusort::block
 {
@@ -14,20 +16,30 @@ namespace gpusort::block
 /// Up to 2^MaxLog2 bins. What is sorted are tokens, unsigned integers, of which the highest bits say the bin. `Gaps`: among long
 /// tokens, some room is left free, so that threads that read windows do not meet on a bank. Measured on an H200, 2^28, in ms for the
 /// whole radix sort: u64 7.15 with gaps, 7.29 without; u128, whose tokens have a place, 16.2 and 15.6.
-/// `MostCrowded`: how many bins may have more than windows sort, of which tokens make a sixth of their number at most.
-template <int Threads, int MaxLog2, bool Gaps, int MostCrowded>
+/// `MostCrowded`: how many bins may have more than windows sort, of which tokens make a sixth of their number at most; what splits of
+/// such bins leave counts as well. `Splits`: bins of more tokens than a warp sorts are split again, if all threads can hold one's tokens;
+/// otherwise these have to be alike.
+template <int Threads, int MaxLog2, bool Gaps, int MostCrowded, bool Splits>
 class key_bins
 {
   static constexpr int max_words = (1 << MaxLog2) / 2;
+  static constexpr int own_words = max_words / Threads; // that a thread adds up, neighbours
   static constexpr int warps     = Threads / 32;
 
   // Tokens of a window, which a thread sorts in its registers. Windows overlap by half: of what shares a bin, one more
   // than that is always in one of them.
   static constexpr int window                    = 8;
   static constexpr std::uint32_t most_in_windows = window / 2 + 1;
-  // Tokens of a bin that a thread sorts, by insertion, and of one that a warp sorts. More of a bin have to be alike.
+  using split_by_warp                            = close_sort<32, 8, own_words>;
+  using split_by_block                           = close_sort<Threads, 8, own_words>;
+
+  // Tokens of a bin that a thread sorts, by insertion, if there are many such bins; of one that a warp sorts, and of one that it sorts or
+  // splits; and of any bin whose tokens are not alike.
+  static constexpr std::uint32_t many_bins         = 4 * warps;
   static constexpr std::uint32_t most_of_thread    = 16;
-  static constexpr std::uint32_t most_of_warp      = 64;
+  static constexpr std::uint32_t most_sorted       = 64;
+  static constexpr std::uint32_t most_of_warp      = Splits ? split_by_warp::most : most_sorted;
+  static constexpr std::uint32_t most_of_any       = Splits ? split_by_block::most : most_of_warp;
   static constexpr std::uint32_t most_crowded_bins = MostCrowded;
 
   static constexpr int spare_tokens = 2 * window;
@@ -41,8 +53,10 @@ public:
   {
     alignas(16) std::uint32_t counts[max_words];
     std::uint32_t totals[warps];
-    std::uint32_t crowded_count;
-    std::uint32_t crowded[most_crowded_bins]; // begin and size of bins that windows do not sort
+    std::uint32_t listed; // bins, as list_size has them
+    // Begin and size of bins that windows do not sort: from the first on, or, if a warp does not see to them either, from the last.
+    std::uint32_t crowded[most_crowded_bins];
+    std::conditional_t<Splits, close_storage<warps>, char> splits;
   };
 
   /// Where a token lies, of those that are sorted: a gap is 16 bytes behind every 128.
@@ -94,7 +108,6 @@ public:
   /// Called by all threads; a barrier has to follow.
   __device__ static void clear(shared_storage& shared)
   {
-    constexpr int own_words = max_words / Threads;
 #pragma unroll
     for (int w = 0; w < own_words; w += 4)
     {
@@ -103,7 +116,7 @@ public:
     }
     if (threadIdx.x == 0)
     {
-      shared.crowded_count = 0;
+      shared.listed = 0;
     }
   }
 
@@ -113,7 +126,6 @@ public:
   __device__ static bool begin(shared_storage& shared, int bins_log2, bool are_alike, bool has_twins)
   {
     // A thread's words are neighbours.
-    constexpr int own_words   = max_words / Threads;
     std::uint32_t const words = 1u << (bins_log2 - 1);
     std::uint32_t const first = threadIdx.x * own_words;
     bool const has_own        = first < words;
@@ -137,7 +149,7 @@ public:
     {
       shared.totals[warp] = inclusive;
     }
-    if (__syncthreads_or(fullest > most_of_warp && !has_twins && !are_alike))
+    if (__syncthreads_or(fullest > most_of_any && !has_twins && !are_alike))
     {
       return false;
     }
@@ -169,7 +181,7 @@ public:
       }
       if (fullest > most_in_windows && !are_alike)
       {
-        note_crowded(shared, first, own_words, start);
+        note_crowded(shared, first, start);
       }
     }
     __syncthreads();
@@ -177,7 +189,7 @@ public:
   }
 
   /// Sorts the n tokens of bins that have begun, each of which has its tokens in any order. Returns false if too many bins are
-  /// full, or one has too much that is not alike. Called by all threads; begins and ends with a barrier.
+  /// crowded, or one has too much that is not alike. Called by all threads; begins and ends with a barrier.
   template <class Token>
   __device__ static bool sort(shared_storage& shared, Token* tokens, int n, bool are_alike)
   {
@@ -190,8 +202,8 @@ public:
     {
       return true;
     }
-    std::uint32_t const crowded = shared.crowded_count;
-    if (crowded > most_crowded_bins)
+    list_size const listed(shared.listed);
+    if (!listed.fits())
     {
       return false;
     }
@@ -199,39 +211,53 @@ public:
     __syncthreads();
     sort_windows(tokens, window / 2, n);
     __syncthreads();
-    bool is_sorted = true;
-    if (crowded != 0)
-    {
-#pragma unroll 1
-      for (std::uint32_t i = threadIdx.x; i < crowded; i += Threads)
-      {
-        std::uint32_t const bin = shared.crowded[i];
-        if (bin >> 16 <= most_of_thread)
-        {
-          insert_in_order(tokens, bin & 0xffff, bin >> 16);
-        }
-      }
-#pragma unroll 1
-      for (std::uint32_t i = threadIdx.x / 32; i < crowded; i += warps)
-      {
-        std::uint32_t const bin = shared.crowded[i];
-        if (bin >> 16 > most_of_thread)
-        {
-          is_sorted = sort_by_warp(tokens, bin & 0xffff, bin >> 16) && is_sorted;
-        }
-      }
-      is_sorted = __syncthreads_and(is_sorted) != 0;
-    }
-    return is_sorted;
+    return listed.all == 0 || sort_crowded(shared, tokens, listed);
   }
 
 private:
-  /// Lists the bins of a thread's `words` words that windows do not sort; `end` is where the last one's two bins end. Few threads have
-  /// any, so the code is short.
-  __device__ static void note_crowded(shared_storage& shared, std::uint32_t first, int words, std::uint32_t end)
+  /// How many bins are listed, from either end.
+  struct list_size
+  {
+    static constexpr std::uint32_t one_crowded  = 1;
+    static constexpr std::uint32_t one_overfull = 1u << 16;
+
+    std::uint32_t all;
+
+    __device__ explicit list_size(std::uint32_t listed)
+        : all(listed)
+    {}
+    __device__ std::uint32_t crowded() const
+    {
+      return all % one_overfull;
+    }
+    __device__ std::uint32_t overfull() const
+    {
+      return all / one_overfull;
+    }
+    __device__ bool fits() const
+    {
+      return crowded() + overfull() <= most_crowded_bins;
+    }
+  };
+
+  /// Lists a bin that has too many tokens for windows.
+  __device__ static void list(shared_storage& shared, std::uint32_t begin, std::uint32_t size)
+  {
+    bool const is_overfull = size > most_of_warp;
+    list_size const before(atomicAdd(&shared.listed, is_overfull ? list_size::one_overfull : list_size::one_crowded));
+    if (before.crowded() + before.overfull() < most_crowded_bins)
+    {
+      std::uint32_t const at = is_overfull ? most_crowded_bins - 1 - before.overfull() : before.crowded();
+      shared.crowded[at]     = size << 16 | begin;
+    }
+  }
+
+  /// Lists the bins of a thread's words that windows do not sort; `end` is where the last one's two bins end. Few threads have any, so
+  /// the code is short.
+  __device__ static void note_crowded(shared_storage& shared, std::uint32_t first, std::uint32_t end)
   {
 #pragma unroll 1
-    for (int w = words - 1; w >= 0; --w)
+    for (int w = own_words - 1; w >= 0; --w)
     {
       std::uint32_t const start = shared.counts[first + w];
 #pragma unroll 1
@@ -240,11 +266,7 @@ private:
         std::uint32_t const size = (end - start) >> half & 0xffff; // no borrow: no bin ends before it begins
         if (size > most_in_windows)
         {
-          std::uint32_t const at = atomicAdd(&shared.crowded_count, 1u);
-          if (at < most_crowded_bins)
-          {
-            shared.crowded[at] = size << 16 | (start >> half & 0xffff);
-          }
+          list(shared, start >> half & 0xffff, size);
         }
       }
       end = start;
@@ -323,31 +345,115 @@ private:
     }
   }
 
-  /// Sorts the `count` tokens from number `begin` on, which are few.
+  /// The tokens from number `begin` on, by their number behind it.
   template <class Token>
-  __device__ static void insert_in_order(Token* tokens, std::uint32_t begin, std::uint32_t count)
+  __device__ static auto tokens_from(Token* tokens, std::uint32_t begin)
   {
-    auto const at = [&](std::uint32_t i) -> Token& { return tokens[index_of<Token>(begin + i)]; };
-#pragma unroll 1
-    for (std::uint32_t i = 1; i < count; ++i)
+    return [tokens, begin](std::uint32_t i) -> Token& { return tokens[index_of<Token>(begin + i)]; };
+  }
+
+  /// Sorts what is listed, and what splits leave of it. Returns false if one bin has too much that is not alike, or too much is left to be
+  /// listed. Called by all threads, after a barrier; ends with one.
+  template <class Token>
+  __device__ static bool sort_crowded(shared_storage& shared, Token* tokens, list_size listed)
+  {
+    list_size done(0);
+    std::uint32_t const warp = threadIdx.x / 32;
+    for (;;)
     {
-      Token const moved = at(i);
-      std::uint32_t to  = i;
-#pragma unroll 1
-      for (; to > 0 && moved < at(to - 1); --to)
+      // A warp sorts a bin sooner than a thread does, but there are fewer of them.
+      std::uint32_t const most_of_threads =
+        !Splits || listed.crowded() - done.crowded() > many_bins ? most_of_thread : 0;
+      if (most_of_threads != 0)
       {
-        at(to) = at(to - 1);
+#pragma unroll 1
+        for (std::uint32_t i = done.crowded() + threadIdx.x; i < listed.crowded(); i += Threads)
+        {
+          std::uint32_t const bin = shared.crowded[i];
+          if (bin >> 16 <= most_of_threads)
+          {
+            insert_in_order(bin >> 16, tokens_from(tokens, bin & 0xffff));
+          }
+        }
       }
-      at(to) = moved;
+#pragma unroll 1
+      for (std::uint32_t i = done.crowded() + warp; i < listed.crowded(); i += warps)
+      {
+        std::uint32_t const bin  = shared.crowded[i];
+        std::uint32_t const size = bin >> 16;
+        if (size > most_of_threads && size <= most_sorted)
+        {
+          sort_by_warp(size, tokens_from(tokens, bin & 0xffff));
+        }
+        if constexpr (Splits)
+        {
+          if (size > most_sorted)
+          {
+            split<split_by_warp>(shared, &shared.counts[warp * split_by_warp::counts], tokens, bin);
+          }
+        }
+      }
+      __syncthreads();
+      bool is_sorted = true;
+#pragma unroll 1
+      for (std::uint32_t i = done.overfull(); i < listed.overfull(); ++i)
+      {
+        std::uint32_t const bin = shared.crowded[most_crowded_bins - 1 - i];
+        if (Splits && bin >> 16 <= most_of_any)
+        {
+          if constexpr (Splits)
+          {
+            split<split_by_block>(shared, shared.counts, tokens, bin); // ends with a barrier
+          }
+        }
+        else
+        {
+          is_sorted = is_sorted && are_alike(bin >> 16, tokens_from(tokens, bin & 0xffff));
+        }
+      }
+      done   = listed;
+      listed = list_size(shared.listed);
+      if (!is_sorted || !listed.fits())
+      {
+        return false;
+      }
+      if (!Splits || listed.all == done.all)
+      {
+        return true;
+      }
+      __syncthreads(); // all know how many there are, before there are more
     }
   }
 
-  /// Sorts the `count` tokens from number `begin` on, if they are alike, or no more than a warp takes. Returns whether they are sorted.
-  /// Called by all lanes of a warp.
-  template <class Token>
-  __device__ static bool sort_by_warp(Token* tokens, std::uint32_t begin, std::uint32_t count)
+  /// Splits a bin as listed, and lists what that leaves.
+  template <class Splitter, class Token>
+  __device__ static void split(shared_storage& shared, std::uint32_t* counts, Token* tokens, std::uint32_t bin)
   {
-    auto const at            = [&](std::uint32_t i) -> Token& { return tokens[index_of<Token>(begin + i)]; };
+    std::uint32_t const begin = bin & 0xffff;
+    Splitter::split(
+      counts, shared.splits, bin >> 16, tokens_from(tokens, begin), [&](std::uint32_t from, std::uint32_t size) {
+        list(shared, begin + from, size);
+      });
+  }
+
+  /// Whether `count` tokens, at(i), are alike. Called by all threads; ends with a barrier.
+  template <class At>
+  __device__ static bool are_alike(std::uint32_t count, At at)
+  {
+    bool alike = true;
+#pragma unroll 1
+    for (std::uint32_t i = threadIdx.x; i < count && alike; i += Threads)
+    {
+      alike = at(i) == at(0);
+    }
+    return __syncthreads_and(alike) != 0;
+  }
+
+  /// Sorts `count` tokens, at(i), up to most_sorted. Called by all lanes of a warp.
+  template <class At>
+  __device__ static void sort_by_warp(std::uint32_t count, At at)
+  {
+    using Token              = std::decay_t<decltype(at(0))>;
     std::uint32_t const lane = threadIdx.x % 32;
     bool alike               = true;
 #pragma unroll 1
@@ -355,11 +461,11 @@ private:
     {
       alike = __all_sync(all_lanes, row + lane >= count || at(row + lane) == at(0)) != 0;
     }
-    if (alike || count > most_of_warp)
+    if (alike)
     {
-      return alike;
+      return;
     }
-    constexpr int each = most_of_warp / 32;
+    constexpr int each = most_sorted / 32;
     Token own[each];
     std::uint32_t before[each];
 #pragma unroll
@@ -369,7 +475,7 @@ private:
       own[i]                     = number < count ? at(number) : Token{0};
       before[i]                  = 0;
     }
-#pragma unroll 1
+#pragma unroll(Splits ? 4 : 1)
     for (std::uint32_t other = 0; other < count; ++other)
     {
       Token const token = at(other);
@@ -388,7 +494,6 @@ private:
         at(before[i]) = own[i];
       }
     }
-    return true;
   }
 };
 

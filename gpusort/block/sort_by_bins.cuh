@@ -11,11 +11,11 @@ namespace gpusort::block
 {
 
 /// Keys alone are held in registers, keys with values are staged in shared memory.
-template <class Bits, class Value, class Order, int Threads, int Items>
+template <class Bits, class Value, class Order, int Threads, int Items, bool Splits>
 using sort_by_bins =
   std::conditional_t<std::is_empty_v<Value>,
-                     bin_sort<Bits, no_values, Order, Threads, Items>,
-                     staged_bin_sort<Bits, Value, Order, Threads, Threads * Items>>;
+                     bin_sort<Bits, no_values, Order, Threads, Items, Splits>,
+                     staged_bin_sort<Bits, Value, Order, Threads, Threads * Items, Splits>>;
 
 /// What bin_sort wants of its keys, which lie in runs.
 template <class Bits, class Source>

@@ -5,6 +5,7 @@
 
 #include <gpusort/block/bins.cuh>
 #include <gpusort/block/bit_width.h>
+#include <gpusort/block/close_sort.cuh>
 #include <gpusort/block/span.cuh>
 #include <gpusort/block/tile.cuh>
 
@@ -15,8 +16,8 @@
 namespace gpusort::block
 {
 
-/// Up to `Most` elements; `Order` as in bin_sort.
-template <class Bits, class Value, class Order, int Threads, int Most>
+/// Up to `Most` elements; `Order` and `Splits` as in bin_sort.
+template <class Bits, class Value, class Order, int Threads, int Most, bool Splits>
 class staged_bin_sort
 {
   static_assert(!std::is_same_v<Value, no_values>);
@@ -28,7 +29,7 @@ class staged_bin_sort
   using long_token                = std::uint64_t;
   static_assert(Most <= 1 << place_bits && Most % 32 == 0);
 
-  using bins = key_bins<Threads, (Most >= 4096 ? 13 : 12), false, Most / 6>;
+  using bins = key_bins<Threads, (Most >= 4096 ? 13 : 12), false, Most / 6, Splits>;
 
   static constexpr int at_once = 4; // elements that a thread reads
 
@@ -185,24 +186,43 @@ private:
       return staged_only ? keys[place_in(token)]
                               : order.bits_of_rank(static_cast<Bits>(least + static_cast<Bits>(token >> place_bits)));
     };
-    if (Agrees::asks || left_out != 0) // otherwise tokens are in the order of all of their ranks
-    {
-      bool is_sorted = true;
+    auto const token_in = [&](int at) -> Token& { return tokens[bins::template index_of<Token>(at)]; };
+    auto const is_right = [&] { // as far as this thread sees
+      bool right = true;
       for_places(n, [&](int at) {
-        Bits const own = key_of(tokens[bins::template index_of<Token>(at)]);
+        Bits const own = key_of(token_in(at));
         agrees.note(at, n, own);
         if (at > 0)
         {
-          Bits const last = key_of(tokens[bins::template index_of<Token>(at - 1)]);
-          is_sorted       = is_sorted && order.rank_of(last) <= order.rank_of(own) && agrees(last, own);
+          Bits const last = key_of(token_in(at - 1));
+          right           = right && order.rank_of(last) <= order.rank_of(own) && agrees(last, own);
         }
       });
-      if (!agrees.all_agree(is_sorted))
+      return right;
+    };
+    if (Agrees::asks || left_out != 0) // otherwise tokens are in the order of all of their ranks
+    {
+      bool right = is_right();
+      if (Splits && left_out != 0 && __syncthreads_or(!right) != 0)
+      {
+        auto const rank_at = [&](int at) { return order.rank_of(keys[place_in(token_in(at))]); };
+        auto const swap    = [&](int at) {
+          Token const first = token_in(at);
+          token_in(at)      = token_in(at + 1);
+          token_in(at + 1)  = first;
+        };
+        if (!order_neighbours<Threads>(n, [&](int a, int b) { return rank_at(a) < rank_at(b); }, swap))
+        {
+          return false;
+        }
+        right = is_right();
+      }
+      if (!agrees.all_agree(right))
       {
         return false;
       }
     }
-    for_places(n, [&](int at) { keys_out[at] = key_of(tokens[bins::template index_of<Token>(at)]); });
+    for_places(n, [&](int at) { keys_out[at] = key_of(token_in(at)); });
     __syncthreads();
     stage<Value>(
       n,
@@ -212,7 +232,7 @@ private:
       [](Value const&) {});
     __syncthreads();
     Value const* const values = staged<Value>(shared);
-    for_places(n, [&](int at) { values_out[at] = values[place_in(tokens[bins::template index_of<Token>(at)])]; });
+    for_places(n, [&](int at) { values_out[at] = values[place_in(token_in(at))]; });
     return true;
   }
 };

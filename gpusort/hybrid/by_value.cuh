@@ -25,7 +25,8 @@ using value_sort =
                       Value,
                       radix::key_order_t<Key>,
                       value_sort_shape_v<Key, Value>.threads,
-                      value_sort_shape_v<Key, Value>.items>;
+                      value_sort_shape_v<Key, Value>.items,
+                      false>;
 
 template <class Key, class Value>
 using value_source =

@@ -25,7 +25,7 @@ struct value_block
 
   using bits           = radix::bits_t<Key>;
   using order          = radix::key_order_t<Key>;
-  using sorter         = block::sort_by_bins<bits, Value, order, shape.threads, shape.items>;
+  using sorter         = block::sort_by_bins<bits, Value, order, shape.threads, shape.items, true>;
   using shared_storage = typename sorter::shared_storage;
 
   /// Sorts n > 1 elements where they are, if the comparator agrees: returns whether it does, for some neighbours first and then for

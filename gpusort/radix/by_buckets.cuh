@@ -58,7 +58,8 @@ using block_sort =
                   Value,
                   key_order<Bits, IsFloat>,
                   sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
-                  sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).items>;
+                  sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).items,
+                  splits_crowded_bins(Class)>;
 
 /// How the blocks of a cluster share out what only all of them can sort.
 template <class Bits, bool IsFloat, class Value>

@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
 
 /// How a block sorts a bucket.
 template <class Bits, bool IsFloat, class Value>
-using wave_sort = block::sort_by_bins<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, wave_sort_items>;
+using wave_sort = block::sort_by_bins<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, wave_sort_items, true>;
 
 /// Where a bucket of a wave belongs, and what has been seen of all keys.
 struct wave_bucket
@@ -333,7 +333,7 @@ struct wave_sort_storage
 {
   using sorter    = wave_sort<Bits, IsFloat, Value>;
   using source    = block::run_source<Bits, Value, wave_sort_threads, most_in_wave_bucket>;
-  using by_digits = block::bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, wave_sort_items>;
+  using by_digits = block::bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, wave_sort_items, true>;
 
   union
   {

@@ -93,6 +93,13 @@ __host__ __device__ constexpr bool lists_crowded(std::size_t key_bytes, std::siz
   return value_bytes != 0 || key_bytes > 8;
 }
 
+/// Whether bins that are too full for a warp are split again, so that few blocks go digit by digit. Blocks that sort even buckets do without: with it,
+/// u32, 2^28, on an H200, took 3.75 ms in place of 3.70 for radix sort, and 6.2 in place of 5.7 for hybrid sort.
+__host__ __device__ constexpr bool splits_crowded_bins(sort_class c)
+{
+  return c == sort_class::small || c == sort_class::large;
+}
+
 /// Whether blocks of a class that sorts buckets read their keys again for each step. Measured on an H200, uniform keys, 2^28, in ms for the whole sort,
 /// with keys in registers and read again: u64 6.73, 6.47; u32 3.85, 4.06. 2^30, long buckets: u32 18.0, 15.7; u64 35.7, 29.6 (before
 /// there was less to do for each bin).

@@ -46,11 +46,13 @@ enum class kind
   few, // values
   twins, // of 256 values far apart: bins that are alike
   crowds, // of 8: the same
-  close, // all but a few: by digits, most of which are constant
-  sixteen, // of each of some values far apart, each a little off: bins that threads sort
-  seventeen, // the same, one too many: bins that warps sort
-  sixty_four, // bins that warps just sort
-  sixty_five, // one too many: by digits
+  close, // all but a few
+  six, // of each of some values far apart, each a little off: more bins than are listed, in large buckets
+  sixteen, // the same, bins that threads sort
+  seventeen, // one too many: bins that warps sort
+  most_of_warp, // bins that warps just sort
+  more_than_warp, // one too many: bins that all threads sort
+  clustered, // closer together the lower they are: bins of all sizes
   zeros, // among others, of both signs: floats keep their order, by digits
   in_order
 };
@@ -61,10 +63,12 @@ constexpr kind kinds[] = {
   kind::twins,
   kind::crowds,
   kind::close,
+  kind::six,
   kind::sixteen,
   kind::seventeen,
-  kind::sixty_four,
-  kind::sixty_five,
+  kind::most_of_warp,
+  kind::more_than_warp,
+  kind::clustered,
   kind::zeros,
   kind::in_order};
 
@@ -97,7 +101,7 @@ Key make_key(kind which, std::size_t i, std::size_t n)
   };
   // So many of each group.
   auto const together = [&](std::size_t count) {
-    return far_and_near<Key>(i % (n / count + 1) * 4096 / (n / count + 1), b % 16);
+    return far_and_near<Key>(i % (n / count + 1) * 4096 / (n / count + 1), b % 1024);
   };
   switch (which)
   {
@@ -114,14 +118,20 @@ Key make_key(kind which, std::size_t i, std::size_t n)
       return far_and_near<Key>(i % 8 * 512, 0);
     case kind::close:
       return far_and_near<Key>(a % 100 == 0 ? 4000 : 0, b % 4);
+    case kind::six:
+      return together(6);
     case kind::sixteen:
       return together(16);
     case kind::seventeen:
       return together(17);
-    case kind::sixty_four:
-      return together(64);
-    case kind::sixty_five:
-      return together(65);
+    case kind::most_of_warp:
+      return together(512);
+    case kind::more_than_warp:
+      return together(513);
+    case kind::clustered:
+      // A bit is set in one key of eight.
+      return is_float ? static_cast<Key>(1) + static_cast<Key>((a & b & mixed(b)) >> 44) * static_cast<Key>(0x1p-20)
+                      : from_bits(static_cast<bits>(a & b & mixed(b)));
     case kind::zeros:
       return a % 3 == 0 ? from_bits(is_float ? bits{1} << (width - 1) : bits{0})
            : a % 3 == 1 ? static_cast<Key>(0)

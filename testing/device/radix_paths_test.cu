@@ -243,15 +243,30 @@ TEST(RadixPaths, BinsThatAreTooFullAndNearly)
   });
 }
 
-TEST(RadixPaths, BinsOfAsManyElementsAsWindowsAndInsertionTake)
+TEST(RadixPaths, BinsOfAsManyElementsAsOneWayTakes)
 {
-  // Every value several times, so many that a bin has 4, 5, 6, 16 and 17 elements; the far one makes bins wide.
-  for (std::uint64_t const together : {4, 5, 6, 16, 17})
+  // So many close together that a bin has what windows, a thread, a warp and its splits just take, or one more.
+  for (std::uint64_t const together : {4, 5, 6, 16, 17, 64, 65, 256, 257})
   {
     SCOPED_TRACE(together);
     check_all_sizes<std::uint64_t>([=](std::size_t i, std::size_t n) {
       std::uint64_t const values = n / together + 1;
       return (mixed(i) % values << 20) + mixed(~i) % 512;
+    });
+  }
+}
+
+TEST(RadixPaths, KeysThatDifferInTheirLowestBitsOnly)
+{
+  // Tokens of a block leave these bits out. Few keys, the wrong way round, are put in order afterwards; for many, that takes too long.
+  for (std::uint64_t const together : {2, 9, 200})
+  {
+    SCOPED_TRACE(together);
+    check_all_sizes<std::uint64_t>([=](std::size_t i, std::size_t n) {
+      return (mixed(i % (n / together + 1)) & ~std::uint64_t{0xfff}) + (n - i) % 4096;
+    });
+    check_all_sizes<unsigned __int128>([=](std::size_t i, std::size_t n) {
+      return static_cast<unsigned __int128>(mixed(i % (n / together + 1))) << 64 | (n - i);
     });
   }
 }
@@ -728,6 +743,10 @@ TEST(RadixPaths, WavesWhoseBinsAreTooFull)
   });
   check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) {
     return static_cast<std::uint32_t>(mixed(i) % 256 << 24 | (mixed(~i) % 40 == 0 ? mixed(~i) % 0x1000000u : 7));
+  });
+  // And by tokens that leave out the lowest bits, of which those differ.
+  check_in_waves<std::uint64_t>([](std::size_t i, std::size_t n) {
+    return (mixed(i % (n / 3)) & ~std::uint64_t{0xf}) + (n - i) % 16;
   });
 }
 

@@ -892,7 +892,8 @@ __global__ void read_twice_in_warp(std::uint32_t* values)
 TEST_F(Findings, RaceOfALaneThatReadsLast)
 {
   setting const races("GPUSORT_INTERPRETER_RACES", "1");
-  EXPECT_EXIT(run_and_exit(read_twice_in_warp<false>, 32), exits_with_findings, "race: write after read of another lane");
+  EXPECT_EXIT(
+    run_and_exit(read_twice_in_warp<false>, 32), exits_with_findings, "race: write after read of another lane");
   EXPECT_EXIT(run_and_exit(read_twice_in_warp<true>, 32), exits_well, "");
 }
 
