@@ -143,6 +143,25 @@ struct bucket_place
   std::uint32_t start;
 };
 
+/// Arrays that elements of a tile are moved to. Another type may stand for them: it is asked where the keys go, and then the values,
+/// when they are on their way.
+template <class Key, class Value>
+struct array_outputs
+{
+  Key* to_keys;
+  Value* to_values;
+
+  __device__ Key* keys() const
+  {
+    return to_keys;
+  }
+
+  __device__ Value* values() const
+  {
+    return to_values;
+  }
+};
+
 template <class T, int N>
 struct registers
 {
@@ -193,8 +212,8 @@ public:
   };
 
   /// The number of the tile that this block is to move. Tiles are handed out by a ticket, zero before the pass, so that a
-  /// block only ever waits for tiles that running blocks hold. Called by all threads of a block, once: in a loop over tiles
-  /// the compiler keeps so many addresses that registers run out (docs/performance.md).
+  /// block only ever waits for tiles that running blocks hold. Called by all threads of a block. In a loop over tiles the compiler keeps
+  /// so many addresses that registers run out: move_keys_in_turn has one that does not.
   __device__ static std::uint32_t take_tile(shared_storage& shared, std::uint32_t* ticket)
   {
     if (threadIdx.x == 0)
@@ -218,6 +237,20 @@ public:
     Value const* values_in,
     Value* values_out)
   {
+    move_tile(shared, classify, work, at, keys_in, values_in, arrays{keys_out, values_out});
+  }
+
+  /// The same, to what stands for arrays.
+  template <class Outputs>
+  __device__ static void move_tile(
+    shared_storage& shared,
+    Classifier const& classify,
+    partition_work const& work,
+    tile_place const& at,
+    Key const* keys_in,
+    Value const* values_in,
+    Outputs const& outputs)
+  {
     places_by_look_back<Buckets> const places(work, at);
     keys_in += at.begin;
     if constexpr (with_values)
@@ -226,11 +259,11 @@ public:
     }
     if (FullApart && at.size == tile)
     {
-      move<FullApart, true, CountsFirst>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
+      move<FullApart, true, CountsFirst>(shared, classify, places, at.size, keys_in, values_in, outputs);
     }
     else
     {
-      move<false, true, false>(shared, classify, places, at.size, keys_in, keys_out, values_in, values_out);
+      move<false, true, false>(shared, classify, places, at.size, keys_in, values_in, outputs);
     }
   }
 
@@ -247,7 +280,7 @@ public:
           Value const* values_in,
           Value* values_out)
   {
-    move<false, true, false>(shared, classify, places, size, keys_in, keys_out, values_in, values_out);
+    move<false, true, false>(shared, classify, places, size, keys_in, values_in, arrays{keys_out, values_out});
   }
 
   /// The same for keys alone that need not keep their order: they come in any order, if the tile is full, or keys are counted first,
@@ -266,18 +299,18 @@ public:
     keys_in += at.begin;
     if (!keeps_order && at.size == tile)
     {
-      move<true, false, CountsFirst>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
+      move<true, false, CountsFirst>(shared, classify, places, at.size, keys_in, nullptr, arrays{keys_out, nullptr});
       return;
     }
     if constexpr (CountsFirst)
     {
       if (!keeps_order)
       {
-        move<false, false, true>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
+        move<false, false, true>(shared, classify, places, at.size, keys_in, nullptr, arrays{keys_out, nullptr});
         return;
       }
     }
-    move<false, true, false>(shared, classify, places, at.size, keys_in, keys_out, nullptr, nullptr);
+    move<false, true, false>(shared, classify, places, at.size, keys_in, nullptr, arrays{keys_out, nullptr});
   }
 
   /// Reads the `size` elements of a tile from a source and writes them in the order of their buckets. Classifies each element
@@ -297,6 +330,8 @@ public:
   }
 
 private:
+  using arrays = array_outputs<Key, Value>;
+
   /// Ranks keys by bucket, tells `publish` how many each has, and puts the keys into shared memory in the order of their buckets;
   /// a barrier has to follow. Returns where the thread's bucket begins, and in `count` how many it has.
   template <class Rank, class BucketOf, class Publish>
@@ -422,16 +457,15 @@ private:
   }
 
   /// `Full`: the tile has all its places in use. `Counted`: keys are counted first.
-  template <bool Full, bool Ordered, bool Counted, class Places>
+  template <bool Full, bool Ordered, bool Counted, class Places, class Outputs>
   __device__ static void
   move(shared_storage& shared,
        Classifier const& classify,
        Places const& places,
        int size,
        Key const* keys_in,
-       Key* keys_out,
        Value const* values_in,
-       Value* values_out)
+       Outputs const& to)
   {
     bucket_rank<Buckets, Threads, Items, Full, Ordered> rank(shared.counts, size);
 
@@ -458,6 +492,7 @@ private:
     places.note_outputs(shared.output_of, count, start);
     __syncthreads();
 
+    Key* const keys_out = to.keys();
     std::uint64_t outputs[with_values ? Items : 1];
 #pragma unroll
     for (int i = 0; i < Items; ++i)
@@ -480,6 +515,7 @@ private:
       Value* const sorted_values = reinterpret_cast<Value*>(shared.values);
       rank.put(values.at, ranks, sorted_values);
       __syncthreads();
+      Value* const values_out = to.values();
 #pragma unroll
       for (int i = 0; i < Items; ++i)
       {

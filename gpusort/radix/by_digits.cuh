@@ -268,17 +268,54 @@ __global__ void __launch_bounds__(histogram_threads,
   }
 }
 
-/// The bucket of a key is one of its digits.
+/// The bucket of a key is one of its digits: `order.digit(key, d)`, read as the byte it is, in fewer instructions. Aligned so that one
+/// load gets all of it.
 template <class Bits, bool IsFloat>
-struct digit_of
+class alignas(16) digit_of
 {
-  key_order<Bits, IsFloat> order;
-  int d;
+public:
+  __device__ digit_of(key_order<Bits, IsFloat> const& order, int d)
+      : d_(d)
+      , flip_(static_cast<unsigned>(order.flip >> (d * digit_bits)) & (radix_size - 1))
+      , flip_of_negative_(flip_ ^ (radix_size - 1))
+      , sign_(static_cast<unsigned>(order.sign_bit >> (d * digit_bits)) & (radix_size - 1))
+  {}
 
   __device__ unsigned operator()(Bits key) const
   {
-    return order.digit(key, d);
+    unsigned const byte = byte_of(key);
+    if constexpr (IsFloat) // see rank_of
+    {
+      return (byte | sign_) ^ (key > key_order<Bits, IsFloat>::sign_bit ? flip_of_negative_ : flip_);
+    }
+    return byte ^ flip_;
   }
+
+private:
+  __device__ unsigned byte_of(Bits key) const
+  {
+    static_assert(digit_bits == 8);
+    if constexpr (sizeof(Bits) <= 4)
+    {
+      return __byte_perm(key, 0, 0x4440u | static_cast<unsigned>(d_));
+    }
+    else
+    {
+      auto half = static_cast<std::uint64_t>(key);
+      if constexpr (sizeof(Bits) > 8)
+      {
+        half = d_ < 8 ? half : static_cast<std::uint64_t>(key >> 64);
+      }
+      auto const low  = static_cast<unsigned>(half);
+      auto const high = static_cast<unsigned>(half >> 32);
+      return __byte_perm(low, high, static_cast<unsigned>(d_) % 8) & (radix_size - 1);
+    }
+  }
+
+  int d_;
+  unsigned flip_;
+  unsigned flip_of_negative_;
+  unsigned sign_;
 };
 
 template <class Bits, bool IsFloat, class Value>
@@ -293,6 +330,19 @@ struct input_part
   bool is_last;
   std::uint64_t* next; // two rows of bins, by turns: where this part's keys begin, and the next one's
 };
+
+/// Where the keys of a part go in the pass `number`, which is by `digit`.
+__device__ inline block::partition_work
+work_of_pass(std::uint64_t const* bins, int digit, std::uint32_t number, input_part const& part, tiling const& work)
+{
+  bool const whole = part.size == work.n;
+  return {part.number == 0 ? bins + digit * radix_size : part.next + part.number % 2 * radix_size,
+          part.is_last ? nullptr : part.next + (part.number + 1) % 2 * radix_size,
+          1,
+          radix_size,
+          work.status,
+          whole && number % 2 != 0 ? 1 : 0};
+}
 
 /// Swaps the elements [begin, end) of the first half of n elements with their mirror images.
 template <int Threads, class T>
@@ -439,18 +489,10 @@ __device__ void move_by_digits(
     return; // a block for a spare tile of a level of buckets
   }
   bool const from_home = (pass + found->in_tiles) % 2 == 0;
-  bool const whole     = part.size == work.n;
-  block::partition_work const to{
-    part.number == 0 ? bins + digit * radix_size : part.next + part.number % 2 * radix_size,
-    part.is_last ? nullptr : part.next + (part.number + 1) % 2 * radix_size,
-    1,
-    radix_size,
-    work.status,
-    whole && pass % 2 != 0 ? 1 : 0};
   partition::move_tile(
     shared,
-    digit_of<Bits, IsFloat>{order, digit},
-    to,
+    digit_of<Bits, IsFloat>(order, digit),
+    work_of_pass(bins, digit, pass, part, work),
     block::place_in({part.begin, part.size, 0}, 0, tile, work.tile),
     from_home ? at.keys[0] : at.keys[1],
     from_home ? at.keys[1] : at.keys[0],

@@ -451,22 +451,27 @@ private:
       found,
       work);
 
-    auto* const tickets     = runtime::at_offset<std::uint32_t>(base, plan.tickets);
-    auto* const next        = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
-    auto const launch_moves = [&](auto kernel, int first, int last, std::size_t spare) {
+    auto* const tickets      = runtime::at_offset<std::uint32_t>(base, plan.tickets);
+    auto* const next         = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
+    auto const for_each_part = [&](int pass, auto const& launch) {
       for (std::size_t part = 0; part < plan.parts; ++part)
       {
         std::size_t const begin = part * plan.part_size;
-        std::size_t const size  = std::min(n - begin, plan.part_size);
-        if (plan.parts > 1 && first + part > 0)
+        if (plan.parts > 1 && pass + part > 0)
         {
           runtime::check(cudaMemsetAsync(tickets, 0, plan.next_bins - plan.tickets, stream),
                          "gpusort: radix_sort: clear look-back");
         }
+        launch(input_part{
+          begin, std::min(n - begin, plan.part_size), static_cast<std::uint32_t>(part), part + 1 == plan.parts, next});
+      }
+    };
+    auto const launch_moves = [&](auto kernel, int first, int last, std::size_t spare) {
+      for_each_part(first, [&](input_part const& part) {
         std::size_t const passes = static_cast<std::size_t>(std::max(last - first, 1));
         runtime::launch(
           kernel,
-          {runtime::blocks_for(size, plan.tile) * passes + spare,
+          {runtime::blocks_for(part.size, plan.tile) * passes + spare,
            partition::threads,
            sizeof(move_storage<Bits, IsFloat, Value>)},
           stream,
@@ -477,10 +482,10 @@ private:
           tickets,
           static_cast<std::uint32_t>(first),
           static_cast<std::uint32_t>(last),
-          input_part{begin, size, static_cast<std::uint32_t>(part), part + 1 == plan.parts, next},
+          part,
           work,
           at);
-      }
+      });
     };
     constexpr bool may_split = has_buckets(sizeof(Bits));
     constexpr moves passes =
@@ -525,6 +530,33 @@ private:
     int const phases = phases_for(digits, in_wave);
     for (; pass < digits; pass += together ? phases : 1)
     {
+      if constexpr (pass_shape_v<Bits, Value>.takes_turns)
+      {
+        if (!together)
+        {
+          int const last = plan.parts > 1 ? pass + 1 : digits;
+          for_each_part(pass, [&](input_part const& part) {
+            runtime::launch(
+              move_keys_in_turn<Bits, IsFloat, Value>,
+              {std::min(runtime::blocks_for(part.size, plan.tile),
+                        processors * static_cast<std::size_t>(pass_shape_v<Bits, Value>.blocks)),
+               partition::threads,
+               sizeof(turn_storage<Bits, IsFloat, Value>)},
+              stream,
+              order,
+              found,
+              static_cast<std::uint64_t const*>(bins),
+              tickets,
+              static_cast<std::uint32_t>(pass),
+              static_cast<std::uint32_t>(last),
+              part,
+              work,
+              at);
+          });
+          pass = last - 1;
+          continue;
+        }
+      }
       launch_moves(move_keys<Bits, IsFloat, Value, passes>, pass, together ? phases : pass + 1, 0);
     }
     if (together && phases_finish(digits))

@@ -173,11 +173,8 @@ struct key_order
   {
     if constexpr (IsFloat)
     {
-      if (bits == sign_bit)
-      {
-        bits = 0; // -0 is +0
-      }
-      bits = static_cast<Bits>(bits ^ ((bits & sign_bit) ? static_cast<Bits>(~Bits{0}) : sign_bit));
+      // -0, which has no bit but the sign's, is +0.
+      bits = static_cast<Bits>(bits > sign_bit ? ~bits : bits | sign_bit);
     }
     return static_cast<Bits>(bits ^ flip);
   }

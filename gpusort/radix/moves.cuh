@@ -10,6 +10,9 @@
 #include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/residency.cuh>
 
+#include <cuda/atomic>
+
+#include <cstddef>
 #include <cstdint>
 
 namespace gpusort::radix
@@ -73,6 +76,186 @@ __global__ void __launch_bounds__(
   if constexpr (Kind != moves::to_buckets)
   {
     move_by_digits<Bits, IsFloat, Value>(shared.by_digits, order, found, bins, tickets, first, last, part, work, at);
+  }
+}
+
+/// One pass by digits over a part of the input, for blocks that move its tiles by turns.
+template <class Bits, bool IsFloat, class Value>
+struct digit_pass
+{
+  digit_of<Bits, IsFloat> classify;
+  block::partition_work to;
+  block::segment part;
+  std::uint32_t* ticket;
+  std::uint32_t tiles;
+  int tile; // elements
+  Bits const* keys_in;
+  Bits* keys_out;
+  Value const* values_in;
+  Value* values_out;
+};
+
+/// The pass `number` of those that `found` says there are.
+template <class Bits, bool IsFloat, class Value>
+__device__ digit_pass<Bits, IsFloat, Value>
+pass_of(key_order<Bits, IsFloat> const& order,
+        findings<Bits> const& found,
+        std::uint64_t const* bins,
+        std::uint32_t* tickets,
+        std::uint32_t number,
+        input_part const& part,
+        tiling const& work,
+        buffers<Bits, Value> const& at)
+{
+  int const digit      = found.digit_of_pass[number];
+  bool const from_home = (number + found.in_tiles) % 2 == 0;
+  return {{order, digit},
+          work_of_pass(bins, digit, number, part, work),
+          {part.begin, part.size, 0},
+          tickets + number,
+          static_cast<std::uint32_t>((part.size + work.tile - 1) / work.tile),
+          work.tile,
+          from_home ? at.keys[0] : at.keys[1],
+          from_home ? at.keys[1] : at.keys[0],
+          from_home ? at.values[0] : at.values[1],
+          from_home ? at.values[1] : at.values[0]};
+}
+
+/// Shared memory of a block that moves tiles by turns. The ticket of `partition` is the number of its next tile.
+template <class Bits, bool IsFloat, class Value>
+struct turn_storage
+{
+  typename digit_partition<Bits, IsFloat, Value>::shared_storage partition;
+  digit_pass<Bits, IsFloat, Value> pass;
+};
+
+template <class Bits, bool IsFloat, class Value>
+__device__ turn_storage<Bits, IsFloat, Value>& shared_turn()
+{
+  extern __shared__ uint4 shared_words[];
+  return *reinterpret_cast<turn_storage<Bits, IsFloat, Value>*>(shared_words);
+}
+
+/// A pointer that was kept in memory, of which the compiler is to know that it points to global memory.
+template <class T>
+__device__ T* in_global_memory(T* pointer)
+{
+  std::size_t address;
+  asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(pointer));
+  return static_cast<T*>(__cvta_global_to_generic(address));
+}
+
+/// Where the elements of a tile go. Once they are on their way, the first thread draws the next ticket, into `next`, so that it is there
+/// when the tile is done.
+template <class Pass>
+struct turn_outputs
+{
+  Pass const& pass;
+  std::uint32_t& next;
+
+  __device__ auto keys() const
+  {
+    if (threadIdx.x == 0)
+    {
+      next = atomicAdd(in_global_memory(pass.ticket), 1u);
+    }
+    return in_global_memory(pass.keys_out);
+  }
+
+  __device__ auto values() const
+  {
+    return in_global_memory(pass.values_out);
+  }
+};
+
+/// Moves the tile whose turn it is, in the pass that shared memory describes. Returns false if there is none. Not inlined into the loop
+/// over tiles, where the compiler would keep addresses from round to round that registers have no room for; so the pass stands in
+/// shared memory, and what a function may not change for its caller, nearly half of the registers, is still not used.
+template <class Bits, bool IsFloat, class Value>
+__device__ __noinline__ bool move_in_turn()
+{
+  using partition  = digit_partition<Bits, IsFloat, Value>;
+  auto& shared     = shared_turn<Bits, IsFloat, Value>();
+  auto const& pass = shared.pass;
+  shared.partition.counts.clear();
+  __syncthreads();
+  std::uint32_t const tile = shared.partition.ticket;
+  if (tile >= pass.tiles)
+  {
+    return false;
+  }
+  block::partition_work to = pass.to;
+  to.bucket_begin          = in_global_memory(to.bucket_begin);
+  to.status                = in_global_memory(to.status);
+  std::uint32_t next       = 0;
+  partition::move_tile(
+    shared.partition,
+    digit_of<Bits, IsFloat>(pass.classify), // registers for this there are
+    to,
+    block::place_in(pass.part, 0, tile, pass.tile),
+    in_global_memory(pass.keys_in),
+    in_global_memory(pass.values_in),
+    turn_outputs<digit_pass<Bits, IsFloat, Value>>{pass, next});
+  if (threadIdx.x == 0)
+  {
+    shared.partition.ticket = next;
+  }
+  __syncthreads();
+  return true;
+}
+
+/// Moves keys and values by digits, in the passes from `first` to before `last`, if there are so many and keys have not been split into
+/// buckets. Several passes move the whole input, and a block waits for the last tile of one before it begins the next. Few blocks move
+/// all tiles, so that the launch takes little if it has nothing to do.
+/// Grid: any; as many blocks as there is room for are fastest. Block: pass_shape_v's threads. Shared: turn_storage.
+/// Before: the tickets of the passes are zero, and so is tiles_done, if they are several; the look-back words are empty, or left behind
+/// by the pass before.
+template <class Bits, bool IsFloat, class Value>
+__global__ void
+__launch_bounds__(pass_shape_v<Bits, Value>.threads,
+                  runtime::resident_blocks(pass_shape_v<Bits, Value>.threads, pass_shape_v<Bits, Value>.blocks))
+  move_keys_in_turn(key_order<Bits, IsFloat> order,
+                    findings<Bits>* found,
+                    std::uint64_t const* bins,
+                    std::uint32_t* tickets,
+                    std::uint32_t first,
+                    std::uint32_t last,
+                    input_part part,
+                    tiling work,
+                    buffers<Bits, Value> at)
+{
+  static_assert(sizeof(Bits) > 4, "a first pass over short keys may mix");
+  using counter = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
+  auto& shared  = shared_turn<Bits, IsFloat, Value>();
+
+  runtime::wait_for_previous_kernel();
+  if (found->splits != 0)
+  {
+    return;
+  }
+  last = found->passes < last ? found->passes : last;
+  for (std::uint32_t number = first; number < last; ++number)
+  {
+    if (threadIdx.x == 0)
+    {
+      counter const done(found->tiles_done);
+      while (number > first && done.load(::cuda::std::memory_order_acquire) < (number - first) * work.tiles)
+      {
+      }
+      shared.pass             = pass_of(order, *found, bins, tickets, number, part, work, at);
+      shared.partition.ticket = atomicAdd(shared.pass.ticket, 1u);
+    }
+    __syncthreads();
+    std::uint32_t moved = 0;
+    while (move_in_turn<Bits, IsFloat, Value>())
+    {
+      ++moved;
+    }
+    __syncthreads(); // all have seen that no tile is left
+    if (threadIdx.x == 0 && number + 1 < last)
+    {
+      counter(found->tiles_done).fetch_add(moved, ::cuda::std::memory_order_release);
+    }
   }
 }
 

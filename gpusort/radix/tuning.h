@@ -19,6 +19,8 @@ struct pass_shape
   bool has_special_code;
   bool counts_first = false; // see block/partition.cuh
   int bucket_blocks = 0; // levels of buckets have a kernel of their own, with so many a multiprocessor, if not 0
+  // Whether passes by digits that are no level of buckets have few blocks, each of which moves a tile after the other.
+  bool takes_turns = false;
 };
 
 /// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, in ms for the whole sort; the
@@ -27,7 +29,10 @@ struct pass_shape
 /// which 64 bits vary, 2^26: 6.29 (512 x 8: 6.34). Special code makes wide keys slower, for want of registers: AND of two
 /// samples, in ms without it and with it, u64, 2^28: 15.1, 16.9; (u64, u32), 2^27: 10.5, 11.5; pairs of u64, 2^27: 12.2,
 /// 12.7; u128, 2^26: 11.8, 14.6; but u32, 2^28: 6.1, 5.7; pairs of u32, 2^27: 4.4, 3.9. A kernel of its own for levels of buckets, with
-/// three blocks, u32, 2^28: 3.64 (with two 3.91; none 3.87); u64, 2^28: 6.65 (6.65; 6.46).
+/// three blocks, u32, 2^28: 3.64 (with two 3.91; none 3.87); u64, 2^28: 6.65 (6.65; 6.46). Blocks that take turns, in place of
+/// one for each tile, 2^28, uniform keys, which leave them nothing to do, and zipf, which they move: u64 6.69, 14.2 to 6.49, 14.7; f64 7.45,
+/// 15.7 to 7.13, 15.4; u128 15.7, 45.3 to 14.9, 45.2; but u32 3.66, 4.91 to 3.57, 5.08; (u64, u32) 11.1, 18.4 to 10.9, 26.6; pairs of u64
+/// 12.4, 23.1 to 12.1, 31.8, for want of registers.
 __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
@@ -38,11 +43,11 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
   }
   if (widest <= 8)
   {
-    return value_bytes == 0 ? pass_shape{384, 18, 2, false}
+    return value_bytes == 0 ? pass_shape{384, 18, 2, false, false, 0, true}
          : value_bytes <= 4 ? pass_shape{384, 16, 2, false}
                             : pass_shape{384, 14, 2, false};
   }
-  return {256, 12, 3, false};
+  return {256, 12, 3, false, false, 0, value_bytes == 0};
 }
 
 /// The blocks that sort what fits them. For whole inputs: few threads for the smallest, because every step costs each warp of

@@ -258,6 +258,7 @@ TEST(Large, RadixLongestBuckets)
 TEST(Large, RadixBeyondLongBuckets)
 {
   sort_long_buckets<std::uint32_t>(radix::most_in_long_buckets + 1);
+  sort_long_buckets<std::uint64_t>(radix::most_in_long_buckets + 1);
 }
 
 template <class Key, class Make>

@@ -980,6 +980,43 @@ TEST(RadixPaths, UnevenKeysOfFourBytes)
   }
 }
 
+TEST(RadixPaths, MillionsOfUnevenWideKeys)
+{
+  // By digits, in passes whose blocks take turns: an even number of digits, an odd one, and one; the highest bits of 16 bytes, too.
+  using gpusort::radix::pass_shape;
+  auto const many = [](pass_shape const& shape) {
+    std::size_t const tile = static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.items);
+    return tile * (gpusort::radix::tiles_in_one_launch + 3) + 17;
+  };
+  auto const uneven = [](std::size_t i) { return mixed(i) & mixed(~i); };
+  {
+    pass_shape const shape = gpusort::radix::pass_shape_for(8, 0);
+    EXPECT_TRUE(shape.takes_turns);
+    std::size_t const n = many(shape);
+    check(keys_from<std::uint64_t>(n, uneven));
+    if (!in_a_hurry())
+    {
+      check(keys_from<std::int64_t>(n, [=](std::size_t i) {
+        return static_cast<std::int64_t>(uneven(i) & 0xff00'0000'00ff'00ffu);
+      }));
+      check(keys_from<std::uint64_t>(n, [=](std::size_t i) { return uneven(i) & 0xff'0000'0000u; }));
+    }
+    check(keys_from<double>(n, [=](std::size_t i) {
+      double const value = static_cast<double>(uneven(i) >> 11);
+      return i % 3 == 0 ? -value : i == n / 4 ? -0.0 : i == n / 5 ? 0.0 : value;
+    }));
+  }
+  pass_shape const shape = gpusort::radix::pass_shape_for(16, 0);
+  EXPECT_TRUE(shape.takes_turns);
+  for (int const bits_apart : in_a_hurry() ? std::vector<int>{64} : std::vector<int>{0, 24, 64})
+  {
+    SCOPED_TRACE(bits_apart);
+    check(keys_from<unsigned __int128>(many(shape), [=](std::size_t i) {
+      return static_cast<unsigned __int128>(uneven(i)) << bits_apart | (uneven(i + 1) & 0xff);
+    }));
+  }
+}
+
 TEST(RadixPaths, AGraphSortsWhateverItIsGiven)
 {
   // What one input leaves behind must not be taken for a finding about the next.
