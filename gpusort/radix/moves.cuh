@@ -169,8 +169,8 @@ struct turn_outputs
 };
 
 /// Moves the tile whose turn it is, in the pass that shared memory describes. Returns false if there is none. Not inlined into the loop
-/// over tiles, where the compiler would keep addresses from round to round that registers have no room for; so the pass stands in
-/// shared memory, and what a function may not change for its caller, nearly half of the registers, is still not used.
+/// over tiles, where the compiler would keep addresses from round to round that registers have no room for; and so that registers need
+/// not hold the pass either, that stands in shared memory (docs/performance.md).
 template <class Bits, bool IsFloat, class Value>
 __device__ __noinline__ bool move_in_turn()
 {
