@@ -392,7 +392,7 @@ private:
       }
     }
     __syncthreads();
-    if (!bins::begin(shared.bins_of_tile, bins_log2, are_alike, !has_place))
+    if (!bins::template begin<Token>(shared.bins_of_tile, bins_log2, are_alike, !has_place))
     {
       return false;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gpusort/block/close_sort.cuh>
+#include <gpusort/block/lane_sort.cuh>
 #include <gpusort/block/warp.cuh>
 
 #include <cuda_runtime.h>
@@ -30,17 +31,19 @@ class key_bins
   // than that is always in one of them.
   static constexpr int window                    = 8;
   static constexpr std::uint32_t most_in_windows = window / 2 + 1;
-  using split_by_warp                            = close_sort<32, 8, own_words>;
-  using split_by_block                           = close_sort<Threads, 8, own_words>;
+  // Who sorts the tokens of a bin: few lanes, a warp, and a warp if there are many, in as many registers as kernels have to spare.
+  using few_by_lanes = lane_sort<8, 2>;
+  using some_by_warp = lane_sort<32, 2>;
+  template <class Token>
+  using many_by_warp   = lane_sort<32, Splits || sizeof(Token) <= 4 ? 8 : 4>;
+  using split_by_block = close_sort<Threads, 8, own_words>;
 
-  // Tokens of a bin that a thread sorts, by insertion, if there are many such bins; of one that a warp sorts, and of one that it sorts or
-  // splits; and of any bin whose tokens are not alike.
-  static constexpr std::uint32_t many_bins         = 4 * warps;
-  static constexpr std::uint32_t most_of_thread    = 16;
-  static constexpr std::uint32_t most_sorted       = 64;
-  static constexpr std::uint32_t most_of_warp      = Splits ? split_by_warp::most : most_sorted;
-  static constexpr std::uint32_t most_of_any       = Splits ? split_by_block::most : most_of_warp;
+  template <class Token>
+  static constexpr std::uint32_t most_of_warp = many_by_warp<Token>::most;
+  template <class Token> // unless they are alike
+  static constexpr std::uint32_t most_of_any       = Splits ? split_by_block::most : most_of_warp<Token>;
   static constexpr std::uint32_t most_crowded_bins = MostCrowded;
+  static constexpr std::uint32_t last_listed       = most_crowded_bins - 1;
 
   static constexpr int spare_tokens = 2 * window;
 
@@ -54,7 +57,7 @@ public:
     alignas(16) std::uint32_t counts[max_words];
     std::uint32_t totals[warps];
     std::uint32_t listed; // bins, as list_size has them
-    // Begin and size of bins that windows do not sort: from the first on, or, if a warp does not see to them either, from the last.
+    // Begin and size of bins that windows do not sort: from the first on, or, if they are too much for a few lanes, from the last.
     std::uint32_t crowded[most_crowded_bins];
     std::conditional_t<Splits, close_storage<warps>, char> splits;
   };
@@ -123,6 +126,7 @@ public:
   /// Replaces the counts of 2^bins_log2 bins by where they begin. Returns false if one is too full to be sorted, unless all
   /// tokens of a bin `are_alike`; `has_twins`: they may be. Called by all threads, after a barrier; contains barriers, and ends with one
   /// if it succeeds.
+  template <class Token>
   __device__ static bool begin(shared_storage& shared, int bins_log2, bool are_alike, bool has_twins)
   {
     // A thread's words are neighbours.
@@ -149,7 +153,7 @@ public:
     {
       shared.totals[warp] = inclusive;
     }
-    if (__syncthreads_or(fullest > most_of_any && !has_twins && !are_alike))
+    if (__syncthreads_or(fullest > most_of_any<Token> && !has_twins && !are_alike))
     {
       return false;
     }
@@ -207,48 +211,44 @@ public:
     {
       return false;
     }
-    sort_windows(tokens, 0, n);
-    __syncthreads();
-    sort_windows(tokens, window / 2, n);
-    __syncthreads();
-    return listed.all == 0 || sort_crowded(shared, tokens, listed);
+    sort_windows(tokens, n);
+    return listed.all == 0 || sort_crowded(shared, tokens, n, listed);
   }
 
 private:
   /// How many bins are listed, from either end.
   struct list_size
   {
-    static constexpr std::uint32_t one_crowded  = 1;
-    static constexpr std::uint32_t one_overfull = 1u << 16;
+    static constexpr std::uint32_t one_of_few  = 1;
+    static constexpr std::uint32_t one_of_many = 1u << 16;
 
     std::uint32_t all;
 
     __device__ explicit list_size(std::uint32_t listed)
         : all(listed)
     {}
-    __device__ std::uint32_t crowded() const
+    __device__ std::uint32_t of_few() const
     {
-      return all % one_overfull;
+      return all % one_of_many;
     }
-    __device__ std::uint32_t overfull() const
+    __device__ std::uint32_t of_many() const
     {
-      return all / one_overfull;
+      return all / one_of_many;
     }
     __device__ bool fits() const
     {
-      return crowded() + overfull() <= most_crowded_bins;
+      return of_few() + of_many() <= most_crowded_bins;
     }
   };
 
   /// Lists a bin that has too many tokens for windows.
   __device__ static void list(shared_storage& shared, std::uint32_t begin, std::uint32_t size)
   {
-    bool const is_overfull = size > most_of_warp;
-    list_size const before(atomicAdd(&shared.listed, is_overfull ? list_size::one_overfull : list_size::one_crowded));
-    if (before.crowded() + before.overfull() < most_crowded_bins)
+    bool const has_many = size > few_by_lanes::most;
+    list_size const before(atomicAdd(&shared.listed, has_many ? list_size::one_of_many : list_size::one_of_few));
+    if (before.of_few() + before.of_many() < most_crowded_bins)
     {
-      std::uint32_t const at = is_overfull ? most_crowded_bins - 1 - before.overfull() : before.crowded();
-      shared.crowded[at]     = size << 16 | begin;
+      shared.crowded[has_many ? last_listed - before.of_many() : before.of_few()] = size << 16 | begin;
     }
   }
 
@@ -273,7 +273,19 @@ private:
     }
   }
 
-  /// Sorts the windows that begin at `offset`, as far as most_in_windows elements of a bin need.
+  /// Sorts n tokens as far as bins of up to most_in_windows need. Called by all threads, after a barrier; ends with one.
+  template <class Token>
+  __device__ static void sort_windows(Token* tokens, int n)
+  {
+#pragma unroll 1
+    for (int offset = 0; offset < window; offset += window / 2)
+    {
+      sort_windows(tokens, offset, n);
+      __syncthreads();
+    }
+  }
+
+  /// Sorts the windows that begin at `offset`.
   template <class Token>
   __device__ static void sort_windows(Token* tokens, int offset, int n)
   {
@@ -315,36 +327,6 @@ private:
     }
   }
 
-  template <class Token>
-  __device__ static void put_in_order(Token& a, Token& b)
-  {
-    if constexpr (sizeof(Token) > 4)
-    {
-      // By words: the compiler would make a minimum and a maximum of it, each of which compares.
-      asm("{\n"
-          "  .reg .pred ordered;\n"
-          "  .reg .b32 a0, a1, b0, b1, low, high;\n"
-          "  setp.lt.u64 ordered, %0, %1;\n"
-          "  mov.b64 {a0, a1}, %0;\n"
-          "  mov.b64 {b0, b1}, %1;\n"
-          "  selp.b32 low, a0, b0, ordered;\n"
-          "  selp.b32 high, a1, b1, ordered;\n"
-          "  selp.b32 b0, b0, a0, ordered;\n"
-          "  selp.b32 b1, b1, a1, ordered;\n"
-          "  mov.b64 %0, {low, high};\n"
-          "  mov.b64 %1, {b0, b1};\n"
-          "}\n"
-          : "+l"(a), "+l"(b));
-    }
-    else
-    {
-      Token const less    = a < b ? a : b;
-      Token const greater = a < b ? b : a;
-      a                   = less;
-      b                   = greater;
-    }
-  }
-
   /// The tokens from number `begin` on, by their number behind it.
   template <class Token>
   __device__ static auto tokens_from(Token* tokens, std::uint32_t begin)
@@ -355,85 +337,70 @@ private:
   /// Sorts what is listed, and what splits leave of it. Returns false if one bin has too much that is not alike, or too much is left to be
   /// listed. Called by all threads, after a barrier; ends with one.
   template <class Token>
-  __device__ static bool sort_crowded(shared_storage& shared, Token* tokens, list_size listed)
+  __device__ static bool sort_crowded(shared_storage& shared, Token* tokens, int n, list_size listed)
   {
+    constexpr std::uint32_t groups = 32 / few_by_lanes::lanes; // of a warp
     list_size done(0);
     std::uint32_t const warp = threadIdx.x / 32;
+    std::uint32_t const lane = threadIdx.x % 32;
     for (;;)
     {
-      // A warp sorts a bin sooner than a thread does, but there are fewer of them.
-      std::uint32_t const most_of_threads =
-        !Splits || listed.crowded() - done.crowded() > many_bins ? most_of_thread : 0;
-      if (most_of_threads != 0)
-      {
 #pragma unroll 1
-        for (std::uint32_t i = done.crowded() + threadIdx.x; i < listed.crowded(); i += Threads)
-        {
-          std::uint32_t const bin = shared.crowded[i];
-          if (bin >> 16 <= most_of_threads)
-          {
-            insert_in_order(bin >> 16, tokens_from(tokens, bin & 0xffff));
-          }
-        }
+      for (std::uint32_t first = done.of_few() + warp * groups; first < listed.of_few(); first += warps * groups)
+      {
+        std::uint32_t const i   = first + lane / few_by_lanes::lanes;
+        std::uint32_t const bin = i < listed.of_few() ? shared.crowded[i] : 0;
+        few_by_lanes::template sort<Token>(bin >> 16, tokens_from(tokens, bin & 0xffff));
       }
 #pragma unroll 1
-      for (std::uint32_t i = done.crowded() + warp; i < listed.crowded(); i += warps)
+      for (std::uint32_t i = done.of_many() + warp; i < listed.of_many(); i += warps)
       {
-        std::uint32_t const bin  = shared.crowded[i];
-        std::uint32_t const size = bin >> 16;
-        if (size > most_of_threads && size <= most_sorted)
-        {
-          sort_by_warp(size, tokens_from(tokens, bin & 0xffff));
-        }
-        if constexpr (Splits)
-        {
-          if (size > most_sorted)
-          {
-            split<split_by_warp>(shared, &shared.counts[warp * split_by_warp::counts], tokens, bin);
-          }
-        }
+        std::uint32_t const bin = shared.crowded[last_listed - i];
+        sort_by_warp<Token>(bin >> 16, tokens_from(tokens, bin & 0xffff));
       }
       __syncthreads();
-      bool is_sorted = true;
+      bool fails = false, unsorted = false;
 #pragma unroll 1
-      for (std::uint32_t i = done.overfull(); i < listed.overfull(); ++i)
+      for (std::uint32_t first = done.of_many(); first < listed.of_many(); first += 32)
       {
-        std::uint32_t const bin = shared.crowded[most_crowded_bins - 1 - i];
-        if (Splits && bin >> 16 <= most_of_any)
+        std::uint32_t const own = first + lane < listed.of_many() ? shared.crowded[last_listed - first - lane] : 0;
+#pragma unroll 1
+        for (std::uint32_t left = __ballot_sync(all_lanes, own >> 16 > most_of_warp<Token>); left != 0;
+             left &= left - 1)
         {
+          std::uint32_t const bin   = __shfl_sync(all_lanes, own, __ffs(static_cast<int>(left)) - 1);
+          std::uint32_t const begin = bin & 0xffff;
+          std::uint32_t const size  = bin >> 16;
+          auto const at             = tokens_from(tokens, begin);
           if constexpr (Splits)
           {
-            split<split_by_block>(shared, shared.counts, tokens, bin); // ends with a barrier
+            if (size <= most_of_any<Token>)
+            {
+              unsorted |= split_by_block::split(
+                shared.counts,
+                shared.splits,
+                size,
+                most_in_windows,
+                at,
+                [&](std::uint32_t from, std::uint32_t left_together) { list(shared, begin + from, left_together); });
+              continue;
+            }
           }
-        }
-        else
-        {
-          is_sorted = is_sorted && are_alike(bin >> 16, tokens_from(tokens, bin & 0xffff));
+          fails = fails || !are_alike(size, at);
         }
       }
       done   = listed;
       listed = list_size(shared.listed);
-      if (!is_sorted || !listed.fits())
+      if (fails || !listed.fits())
       {
         return false;
       }
-      if (!Splits || listed.all == done.all)
+      if (!unsorted)
       {
         return true;
       }
-      __syncthreads(); // all know how many there are, before there are more
+      sort_windows(tokens, n); // of what has been split
     }
-  }
-
-  /// Splits a bin as listed, and lists what that leaves.
-  template <class Splitter, class Token>
-  __device__ static void split(shared_storage& shared, std::uint32_t* counts, Token* tokens, std::uint32_t bin)
-  {
-    std::uint32_t const begin = bin & 0xffff;
-    Splitter::split(
-      counts, shared.splits, bin >> 16, tokens_from(tokens, begin), [&](std::uint32_t from, std::uint32_t size) {
-        list(shared, begin + from, size);
-      });
   }
 
   /// Whether `count` tokens, at(i), are alike. Called by all threads; ends with a barrier.
@@ -449,50 +416,33 @@ private:
     return __syncthreads_and(alike) != 0;
   }
 
-  /// Sorts `count` tokens, at(i), up to most_sorted. Called by all lanes of a warp.
-  template <class At>
+  /// Sorts `count` tokens, at(i), unless there are more than most_of_warp. Called by all lanes of a warp.
+  template <class Token, class At>
   __device__ static void sort_by_warp(std::uint32_t count, At at)
   {
-    using Token              = std::decay_t<decltype(at(0))>;
-    std::uint32_t const lane = threadIdx.x % 32;
-    bool alike               = true;
-#pragma unroll 1
-    for (std::uint32_t row = 0; row < count && alike; row += 32)
-    {
-      alike = __all_sync(all_lanes, row + lane >= count || at(row + lane) == at(0)) != 0;
-    }
-    if (alike)
+    if (count > most_of_warp<Token>)
     {
       return;
     }
-    constexpr int each = most_sorted / 32;
-    Token own[each];
-    std::uint32_t before[each];
-#pragma unroll
-    for (int i = 0; i < each; ++i)
+    std::uint32_t const lane = threadIdx.x % 32;
+    Token const first        = at(0);
+    bool alike               = true;
+#pragma unroll 4
+    for (std::uint32_t i = lane; i < count; i += 32)
     {
-      std::uint32_t const number = lane + i * 32;
-      own[i]                     = number < count ? at(number) : Token{0};
-      before[i]                  = 0;
+      alike = alike && at(i) == first;
     }
-#pragma unroll(Splits ? 4 : 1)
-    for (std::uint32_t other = 0; other < count; ++other)
+    if (__all_sync(all_lanes, alike) != 0)
     {
-      Token const token = at(other);
-#pragma unroll
-      for (int i = 0; i < each; ++i)
-      {
-        before[i] += token < own[i] || (token == own[i] && other < lane + i * 32) ? 1 : 0;
-      }
+      return;
     }
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < each; ++i)
+    if (count <= some_by_warp::most)
     {
-      if (lane + i * 32 < count)
-      {
-        at(before[i]) = own[i];
-      }
+      some_by_warp::template sort<Token>(count, at);
+    }
+    else
+    {
+      many_by_warp<Token>::template sort<Token>(count, at);
     }
   }
 };

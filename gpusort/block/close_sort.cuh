@@ -22,24 +22,6 @@ struct close_storage
   std::uint32_t totals[Warps];
 };
 
-/// Sorts `size` integers, at(i), which are few.
-template <class At>
-__device__ void insert_in_order(std::uint32_t size, At at)
-{
-#pragma unroll 1
-  for (std::uint32_t i = 1; i < size; ++i)
-  {
-    auto const moved = at(i);
-    std::uint32_t to = i;
-#pragma unroll 1
-    for (; to > 0 && moved < at(to - 1); --to)
-    {
-      at(to) = at(to - 1);
-    }
-    at(to) = moved;
-  }
-}
-
 /// Puts n elements in order of which few are not, and these not far from where they belong: `precedes(i, j)` says whether the i-th has to
 /// be in front of the j-th, `swap(i)` swaps the i-th with the next one. Stable if `precedes` is strict. Returns false if that would take too
 /// long. Called by all threads of a block, after a barrier; ends with one.
@@ -66,30 +48,27 @@ __device__ bool order_neighbours(int n, Precedes precedes, Swap swap)
   return quiet == 2;
 }
 
-/// One step of such a sort, by the lanes of a warp or by all threads of a block, of whom there are `Threads`. Every one of them holds up to
-/// `Items` integers and has `Counts` counts, a power of two and a multiple of 4.
+/// One step of such a sort, by all threads of a block, of whom there are `Threads`. Every one of them holds up to `Items` integers and has
+/// `Counts` counts, a power of two and a multiple of 4.
 template <int Threads, int Items, int Counts>
 class close_sort
 {
-  static constexpr bool is_warp      = Threads == 32;
-  static constexpr std::uint32_t few = 6;
+  static constexpr int warps = Threads / 32;
 
 public:
-  static constexpr int counts = Threads * Counts;
+  static constexpr int counts         = Threads * Counts;
+  static constexpr std::uint32_t most = Threads * Items; // integers
 
-  /// As many as are split at once.
-  static constexpr std::uint32_t most = Threads * Items;
-
-  /// Splits `size` integers, at(i), which are references, into bins, and sorts those that have few. `leave(begin, size)` is called
-  /// for the others, by one thread each, unless none of a bin differ any more. `counted`: room for `counts`.
-  /// size <= most. Called by all of `Threads`; they begin and end with a barrier of theirs.
-  template <int Warps, class At, class Leave>
-  __device__ static void
-  split(std::uint32_t* counted, close_storage<Warps>& shared, std::uint32_t size, At at, Leave leave)
+  /// Splits `size` integers, at(i), which are references, into bins, in order. `leave(begin, size)` is called for each bin of more than
+  /// `few`, by one thread, unless none of a bin differ any more. `counted`: room for `counts`. Returns whether any may: bins have to be sorted.
+  /// size <= most. Called by all threads; begins and ends with a barrier.
+  template <class At, class Leave>
+  __device__ static bool
+  split(std::uint32_t* counted, close_storage<warps>& shared, std::uint32_t size, std::uint32_t few, At at, Leave leave)
   {
     using integer              = std::decay_t<decltype(at(0))>;
     constexpr int counts_log2  = log2_of(counts);
-    std::uint32_t const thread = threadIdx.x % Threads;
+    std::uint32_t const thread = threadIdx.x;
     auto* const own_counts     = reinterpret_cast<uint4*>(&counted[thread * Counts]);
     constexpr int vectors      = Counts / 4;
     integer const first        = at(0);
@@ -107,10 +86,10 @@ public:
       differing[1] |= sizeof(integer) > 4 ? word_of(differs, words_of_v<integer> - 1) : 0;
     });
     integer const differs = or_of_all<integer>(shared, differing);
-    meet(); // counts are clear, all integers are read, and what warps have told each other
+    __syncthreads(); // counts are clear, all integers are read, and what warps have told each other
     if (differs == 0)
     {
-      return;
+      return false;
     }
     int const width     = bit_width(differs);
     int const shift     = width > counts_log2 ? width - counts_log2 : 0;
@@ -118,7 +97,7 @@ public:
       return counted[static_cast<std::uint32_t>(own >> shift) % counts];
     };
     for_own(size, thread, [&](int i, std::uint32_t) { atomicAdd(&count_of(held[i]), 1u); });
-    meet();
+    __syncthreads();
     uint4 own[vectors];
     std::uint32_t sum = 0;
 #pragma unroll
@@ -140,29 +119,30 @@ public:
       next          = begins.w + own[v].w;
       own_counts[v] = begins;
     }
-    meet();
+    __syncthreads();
     for_own(size, thread, [&](int i, std::uint32_t) { at(atomicAdd(&count_of(held[i]), 1u)) = held[i]; });
-    meet();
+    __syncthreads();
     if (shift != 0)
     {
       std::uint32_t from = begin;
-#pragma unroll 1
-      for (int i = 0; i < Counts; ++i)
+#pragma unroll
+      for (int v = 0; v < vectors; ++v)
       {
-        // By now, a count is where its bin ends.
-        std::uint32_t const end = counted[thread * Counts + i];
-        if (end - from > few)
+        uint4 const four           = own_counts[v]; // where bins end, by now
+        std::uint32_t const ends[] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (std::uint32_t const end : ends)
         {
-          leave(from, end - from);
+          if (end - from > few)
+          {
+            leave(from, end - from);
+          }
+          from = end;
         }
-        else
-        {
-          insert_in_order(end - from, [&](std::uint32_t k) -> integer& { return at(from + k); });
-        }
-        from = end;
       }
     }
-    meet();
+    __syncthreads();
+    return shift != 0;
   }
 
 private:
@@ -171,18 +151,6 @@ private:
     return power == 1 ? 0 : 1 + log2_of(power / 2);
   }
   static_assert(1 << log2_of(counts) == counts && Counts % 4 == 0);
-
-  __device__ static void meet()
-  {
-    if constexpr (is_warp)
-    {
-      __syncwarp();
-    }
-    else
-    {
-      __syncthreads();
-    }
-  }
 
   /// f(i, number) for each integer of a thread: its own i-th, and its number of all.
   template <class F>
@@ -200,58 +168,42 @@ private:
   }
 
   /// The bits that any thread has. Another barrier has to follow.
-  template <class Integer, int Warps>
-  __device__ static Integer or_of_all(close_storage<Warps>& shared, std::uint32_t const (&own)[2])
+  template <class Integer>
+  __device__ static Integer or_of_all(close_storage<warps>& shared, std::uint32_t const (&own)[2])
   {
     constexpr int words = words_of_v<Integer>;
-    Integer all         = 0;
 #pragma unroll
     for (int w = 0; w < words; ++w)
     {
       std::uint32_t const of_warp = or_of_warp(own[w]);
-      if constexpr (!is_warp)
+      if (threadIdx.x % 32 == 0)
       {
-        if (threadIdx.x % 32 == 0)
-        {
-          shared.differing[threadIdx.x / 32][w] = of_warp;
-        }
+        shared.differing[threadIdx.x / 32][w] = of_warp;
       }
-      all |= static_cast<Integer>(of_warp) << (w * 16) << (w * 16);
     }
-    if constexpr (!is_warp)
-    {
-      __syncthreads();
-      all               = 0;
-      unsigned const at = threadIdx.x % 32;
+    __syncthreads();
+    Integer all       = 0;
+    unsigned const at = threadIdx.x % 32;
 #pragma unroll
-      for (int w = 0; w < words; ++w)
-      {
-        all |= static_cast<Integer>(or_of_warp(at < Warps ? shared.differing[at][w] : 0)) << (w * 16) << (w * 16);
-      }
+    for (int w = 0; w < words; ++w)
+    {
+      all |= static_cast<Integer>(or_of_warp(at < warps ? shared.differing[at][w] : 0)) << (w * 16) << (w * 16);
     }
     return all;
   }
 
   /// The sum of what the threads before this one have.
-  template <int Warps>
-  __device__ static std::uint32_t sum_before(close_storage<Warps>& shared, std::uint32_t own)
+  __device__ static std::uint32_t sum_before(close_storage<warps>& shared, std::uint32_t own)
   {
     std::uint32_t const inclusive = inclusive_sum_of_warp(own);
-    if constexpr (is_warp)
+    if (threadIdx.x % 32 == 31)
     {
-      return inclusive - own;
+      shared.totals[threadIdx.x / 32] = inclusive;
     }
-    else
-    {
-      if (threadIdx.x % 32 == 31)
-      {
-        shared.totals[threadIdx.x / 32] = inclusive;
-      }
-      __syncthreads();
-      unsigned const at            = threadIdx.x % 32;
-      std::uint32_t const of_warps = inclusive_sum_of_warp(at < Warps ? shared.totals[at] : 0);
-      return inclusive - own + (threadIdx.x < 32 ? 0 : __shfl_sync(all_lanes, of_warps, threadIdx.x / 32 - 1));
-    }
+    __syncthreads();
+    unsigned const at            = threadIdx.x % 32;
+    std::uint32_t const of_warps = inclusive_sum_of_warp(at < warps ? shared.totals[at] : 0);
+    return inclusive - own + (threadIdx.x < 32 ? 0 : __shfl_sync(all_lanes, of_warps, threadIdx.x / 32 - 1));
   }
 };
 

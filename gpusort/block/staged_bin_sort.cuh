@@ -166,7 +166,7 @@ private:
     });
     __syncthreads();
     bool const are_alone = shift == 0; // tokens in their bins
-    if (!bins::begin(shared.bins_of_tile, bins_log2, are_alone, false))
+    if (!bins::template begin<Token>(shared.bins_of_tile, bins_log2, are_alone, false))
     {
       return false;
     }

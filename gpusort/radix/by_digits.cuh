@@ -510,19 +510,19 @@ __device__ void move_by_digits(
 
 /// Swaps a block's share [begin, end) of the first half of n elements with their mirror images. Equal keys, if there are
 /// any, cannot be told apart.
-template <class T>
+template <int Items, class T>
 __device__ void swap_ends(T* elements, std::size_t n, std::size_t begin, std::size_t end)
 {
-  constexpr int step = home_threads * moved_at_once;
+  constexpr int step = home_threads * Items;
   int const size     = end - begin < step ? static_cast<int>(end - begin) : step;
   T* const front     = elements + begin;
   T* const mirrored  = elements + (n - 1 - begin); // from here on backwards
-  T first[moved_at_once];
-  T last[moved_at_once];
+  T first[Items];
+  T last[Items];
   block::read_tile<home_threads>(first, size, [&](int place) { return front[place]; });
   block::read_tile<home_threads>(last, size, [&](int place) { return mirrored[-place]; });
 #pragma unroll
-  for (int i = 0; i < moved_at_once; ++i)
+  for (int i = 0; i < Items; ++i)
   {
     int const place = i * home_threads + static_cast<int>(threadIdx.x);
     if (place < size)
@@ -533,6 +533,10 @@ __device__ void swap_ends(T* elements, std::size_t n, std::size_t begin, std::si
   }
 }
 
+/// Elements that a block of finish_at_home moves at once.
+template <class Bits, class Value>
+inline constexpr int home_step = home_threads * moved_at_once(sizeof(Bits), value_bytes_v<Value>);
+
 /// After the passes: brings keys and values back to the caller's arrays, if they are in the second ones; or reverses them, or
 /// writes the few values that keys have, if that is all there is to do.
 /// Grid: any. Block: home_threads.
@@ -541,7 +545,8 @@ __global__ void __launch_bounds__(home_threads)
   finish_at_home(findings<Bits> const* found, std::size_t n, buffers<Bits, Value> at)
 {
   constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
-  constexpr int step         = home_threads * moved_at_once;
+  constexpr int items        = moved_at_once(sizeof(Bits), value_bytes_v<Value>);
+  constexpr int step         = home_step<Bits, Value>;
   runtime::wait_for_previous_kernel();
   bool const reverses = found->reverses != 0;
   bool const is_few   = found->values.count != 0;
@@ -559,20 +564,20 @@ __global__ void __launch_bounds__(home_threads)
     }
     else if (reverses)
     {
-      swap_ends(at.keys[0], n, begin, end);
+      swap_ends<items>(at.keys[0], n, begin, end);
       if constexpr (with_values)
       {
-        swap_ends(at.values[0], n, begin, end);
+        swap_ends<items>(at.values[0], n, begin, end);
       }
     }
     else
     {
       int const size = n - begin < step ? static_cast<int>(n - begin) : step;
-      block::move_tile<home_threads, moved_at_once>(
+      block::move_tile<home_threads, items>(
         size, [&](int place) { return at.keys[1][begin + place]; }, at.keys[0] + begin);
       if constexpr (with_values)
       {
-        block::move_tile<home_threads, moved_at_once>(
+        block::move_tile<home_threads, items>(
           size, [&](int place) { return at.values[1][begin + place]; }, at.values[0] + begin);
       }
     }

@@ -563,7 +563,7 @@ private:
     {
       return;
     }
-    std::size_t const steps = runtime::blocks_for(n, home_threads * moved_at_once);
+    std::size_t const steps = runtime::blocks_for(n, home_step<Bits, Value>);
     runtime::launch(finish_at_home<Bits, Value>,
                     {std::min(steps, processors * resident_blocks_per_sm), home_threads},
                     stream,

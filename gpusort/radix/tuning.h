@@ -356,8 +356,13 @@ constexpr int rows_for(std::size_t n, int threads, int items)
 }
 
 /// The kernel that brings the result back, and reversals.
-inline constexpr int home_threads  = 512;
-inline constexpr int moved_at_once = 8; // elements a thread
+inline constexpr int home_threads = 512;
+
+/// Elements of a thread that are under way at once, and as many mirror images.
+__host__ __device__ constexpr int moved_at_once(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return key_bytes <= 4 && value_bytes <= 4 ? 16 : 8;
+}
 
 /// Keys that a thread of the counting reads at once: what its registers hold beside the rest.
 __host__ __device__ constexpr int histogram_items(std::size_t key_bytes)

@@ -1,6 +1,8 @@
-// The kernel that sorts the buckets of keys alone, by itself: buckets of every size, in either array, by bins and by digits.
+// The kernel that sorts the buckets of keys alone, by itself: buckets of every size, in either array, by bins and by digits. And what
+// lanes sort of a bin.
 #include <testing/support/owned_memory.cuh>
 
+#include <gpusort/block/lane_sort.cuh>
 #include <gpusort/radix/by_buckets.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/runtime/launch.cuh>
@@ -48,10 +50,14 @@ enum class kind
   crowds, // of 8: the same
   close, // all but a few
   six, // of each of some values far apart, each a little off: more bins than are listed, in large buckets
-  sixteen, // the same, bins that threads sort
-  seventeen, // one too many: bins that warps sort
+  most_of_lanes, // the same, bins that a few lanes just sort
+  more_than_lanes, // one too many: bins that warps sort
+  most_of_pairs, // two of each lane
+  more_than_pairs,
+  most_of_long, // bins of long keys that warps just sort
+  more_than_long,
   most_of_warp, // bins that warps just sort
-  more_than_warp, // one too many: bins that all threads sort
+  more_than_warp, // one too many: digit by digit
   clustered, // closer together the lower they are: bins of all sizes
   zeros, // among others, of both signs: floats keep their order, by digits
   in_order
@@ -64,8 +70,12 @@ constexpr kind kinds[] = {
   kind::crowds,
   kind::close,
   kind::six,
-  kind::sixteen,
-  kind::seventeen,
+  kind::most_of_lanes,
+  kind::more_than_lanes,
+  kind::most_of_pairs,
+  kind::more_than_pairs,
+  kind::most_of_long,
+  kind::more_than_long,
   kind::most_of_warp,
   kind::more_than_warp,
   kind::clustered,
@@ -120,14 +130,22 @@ Key make_key(kind which, std::size_t i, std::size_t n)
       return far_and_near<Key>(a % 100 == 0 ? 4000 : 0, b % 4);
     case kind::six:
       return together(6);
-    case kind::sixteen:
+    case kind::most_of_lanes:
       return together(16);
-    case kind::seventeen:
+    case kind::more_than_lanes:
       return together(17);
+    case kind::most_of_pairs:
+      return together(64);
+    case kind::more_than_pairs:
+      return together(65);
+    case kind::most_of_long:
+      return together(128);
+    case kind::more_than_long:
+      return together(129);
     case kind::most_of_warp:
-      return together(512);
+      return together(256);
     case kind::more_than_warp:
-      return together(513);
+      return together(257);
     case kind::clustered:
       // A bit is set in one key of eight.
       return is_float ? static_cast<Key>(1) + static_cast<Key>((a & b & mixed(b)) >> 44) * static_cast<Key>(0x1p-20)
@@ -279,6 +297,57 @@ TEST(BucketSort, LongOfEightBytes)
 TEST(BucketSort, LongOfDoubles)
 {
   check<double, sort_class::long_bucket>();
+}
+
+/// Groups of `Lanes` sort rows of `stride` integers, of which each has its number, or less where that is more than fits.
+template <class Token, int Lanes, int Items>
+__global__ void sort_rows(Token* rows, std::uint32_t stride)
+{
+  using sorter              = block::lane_sort<Lanes, Items>;
+  std::uint32_t const row   = (blockIdx.x * blockDim.x + threadIdx.x) / Lanes;
+  std::uint32_t const count = row < sorter::most ? row : sorter::most;
+  sorter::template sort<Token>(count, [=](std::uint32_t i) -> Token& { return rows[row * stride + i]; });
+}
+
+template <class Token, int Lanes, int Items>
+void check_lanes()
+{
+  constexpr std::uint32_t most   = Lanes * Items;
+  constexpr std::uint32_t stride = most + 1; // one behind, that nobody may touch
+  constexpr int threads          = 128;
+  constexpr std::uint32_t rows   = (most + 1 + threads) / threads * threads;
+  for (std::uint64_t const values : {std::uint64_t{2}, std::uint64_t{40}, ~std::uint64_t{0}})
+  {
+    std::vector<Token> expected;
+    for (std::uint32_t i = 0; i < rows * stride; ++i)
+    {
+      // The greatest value, with which places that are free are filled, is among them.
+      std::uint64_t const drawn = mixed(i) % values;
+      expected.push_back(static_cast<Token>(drawn % 2 == 0 ? ~drawn : drawn));
+    }
+    thrust::device_vector<Token> tokens = expected;
+    for (std::uint32_t row = 0; row < rows; ++row)
+    {
+      auto const begin = expected.begin() + row * stride;
+      std::sort(begin, begin + std::min(row, most));
+    }
+    runtime::launch(
+      sort_rows<Token, Lanes, Items>, {rows * Lanes / threads, threads}, nullptr, tokens.data().get(), stride);
+    require(cudaDeviceSynchronize(), "sort by lanes");
+    thrust::host_vector<Token> const sorted = tokens;
+    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), sorted.begin())) << values << " values";
+  }
+}
+
+TEST(LaneSort, EverySizeOfGroup)
+{
+  check_lanes<std::uint32_t, 8, 2>();
+  check_lanes<std::uint64_t, 8, 2>();
+  check_lanes<std::uint32_t, 32, 2>();
+  check_lanes<std::uint64_t, 32, 2>();
+  check_lanes<std::uint64_t, 32, 4>();
+  check_lanes<std::uint32_t, 32, 8>();
+  check_lanes<std::uint64_t, 32, 8>();
 }
 
 } // namespace

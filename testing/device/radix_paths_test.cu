@@ -245,8 +245,8 @@ TEST(RadixPaths, BinsThatAreTooFullAndNearly)
 
 TEST(RadixPaths, BinsOfAsManyElementsAsOneWayTakes)
 {
-  // So many close together that a bin has what windows, a thread, a warp and its splits just take, or one more.
-  for (std::uint64_t const together : {4, 5, 6, 16, 17, 64, 65, 256, 257})
+  // So many close together that a bin has what windows, a few lanes and a warp just take, or one more, or half of that.
+  for (std::uint64_t const together : {4, 5, 6, 16, 17, 64, 65, 128, 129, 256, 257})
   {
     SCOPED_TRACE(together);
     check_all_sizes<std::uint64_t>([=](std::size_t i, std::size_t n) {
