@@ -20,29 +20,6 @@
 namespace gpusort::block
 {
 
-/// For callers that trust the order of ranks: nobody is asked, and nothing is checked.
-struct trusts_ranks
-{
-  static constexpr bool asks = false;
-
-  template <class Bits>
-  __device__ bool operator()(Bits, Bits) const
-  {
-    return true;
-  }
-
-  /// Told each sorted key and its number of n, before all agree.
-  template <class Bits>
-  __device__ void note(int, int, Bits) const
-  {}
-
-  /// Whether all of a block's threads agree, and with them whoever else is to be asked before anything is written. Called by all threads.
-  __device__ bool all_agree(bool own) const
-  {
-    return __syncthreads_and(own) != 0;
-  }
-};
-
 /// `Order` maps keys to the unsigned integers that sort like them: `Bits rank_of(Bits) const`; and back,
 /// `Bits bits_of_rank(Bits) const`, but for keys that `bool loses(Bits) const` tells.
 /// `Splits`: as in bins.cuh.

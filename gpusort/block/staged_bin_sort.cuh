@@ -1,4 +1,4 @@
-// Sorts keys with values inside a block by bins, as bin_sort.cuh does, but stages the keys in shared memory and reads them there for
+// Sorts elements inside a block by bins, as bin_sort.cuh does, but stages the keys in shared memory and reads them there for
 // each step: so registers limit neither how many elements a block sorts, nor how many threads are at work. Stable.
 // Source: as of bin_sort.cuh.
 #pragma once
@@ -20,8 +20,6 @@ namespace gpusort::block
 template <class Bits, class Value, class Order, int Threads, int Most, bool Splits>
 class staged_bin_sort
 {
-  static_assert(!std::is_same_v<Value, no_values>);
-
   // What is sorted is a token, as in bin_sort: how far the key's rank is from the least, and where the element is staged. The lowest
   // bits of distances that are too wide are left out.
   static constexpr int place_bits = 13;
@@ -31,9 +29,12 @@ class staged_bin_sort
 
   using bins = key_bins<Threads, (Most >= 4096 ? 13 : 12), false, Most / 6, Splits>;
 
-  static constexpr int at_once = 4; // elements that a thread reads
+  static constexpr int at_once      = 4; // elements that a thread reads
+  static constexpr bool with_values = !std::is_same_v<Value, no_values>;
 
 public:
+  static constexpr int tile = Most;
+
   struct shared_storage
   {
     alignas(16) char tokens[bins::template bytes_of<long_token>(Most)];
@@ -47,7 +48,7 @@ public:
   /// `agrees(a, b)` is asked about all keys that are neighbours in the end, and `all_agree` what follows from that.
   /// Returns false, with nothing written, if too many keys are close to each other, or somebody does not agree.
   /// n <= most. Called by all threads of a block; shared memory may be used again after a barrier.
-  template <class Source, class Agrees>
+  template <class Source, class Agrees = trusts_ranks>
   __device__ static bool
   sort(shared_storage& shared,
        Order const& order,
@@ -55,7 +56,7 @@ public:
        Source& source,
        Bits* keys_out,
        Value* values_out,
-       Agrees const& agrees)
+       Agrees const& agrees = {})
   {
     bins::clear(shared.bins_of_tile);
     Bits least = static_cast<Bits>(~Bits{0}), greatest = 0;
@@ -116,6 +117,13 @@ private:
         }
       }
     }
+  }
+
+  /// Where the element of a token is staged.
+  template <class Token>
+  __device__ static int place_in(Token token)
+  {
+    return static_cast<int>(token & ((1 << place_bits) - 1));
   }
 
   /// f(place) for all places of the thread, several at once.
@@ -180,7 +188,6 @@ private:
     {
       return false;
     }
-    auto const place_in    = [](Token token) { return static_cast<int>(token & ((1 << place_bits) - 1)); };
     bool const staged_only = left_out != 0 || loses; // a token does not tell its key
     auto const key_of      = [&](Token token) {
       return staged_only ? keys[place_in(token)]
@@ -190,12 +197,15 @@ private:
     auto const is_right = [&] { // as far as this thread sees
       bool right = true;
       for_places(n, [&](int at) {
-        Bits const own = key_of(token_in(at));
-        agrees.note(at, n, own);
-        if (at > 0)
+        Token const token  = token_in(at);
+        Token const before = token_in(at > 0 ? at - 1 : 0);
+        // Keys whose tokens differ by more than their places are in the order of their ranks.
+        if (Agrees::asks || token >> place_bits == before >> place_bits)
         {
-          Bits const last = key_of(token_in(at - 1));
-          right           = right && order.rank_of(last) <= order.rank_of(own) && agrees(last, own);
+          Bits const own  = key_of(token);
+          Bits const last = key_of(before);
+          agrees.note(at, n, own);
+          right = right && (at == 0 || (order.rank_of(last) <= order.rank_of(own) && agrees(last, own)));
         }
       });
       return right;
@@ -223,6 +233,18 @@ private:
       }
     }
     for_places(n, [&](int at) { keys_out[at] = key_of(token_in(at)); });
+    if constexpr (with_values)
+    {
+      write_values(shared, n, tokens, source, values_out);
+    }
+    return true;
+  }
+
+  /// Writes the values of sorted tokens.
+  template <class Token, class Source>
+  __device__ static void
+  write_values(shared_storage& shared, int n, Token const* tokens, Source& source, Value* values_out)
+  {
     __syncthreads();
     stage<Value>(
       n,
@@ -232,8 +254,7 @@ private:
       [](Value const&) {});
     __syncthreads();
     Value const* const values = staged<Value>(shared);
-    for_places(n, [&](int at) { values_out[at] = values[place_in(token_in(at))]; });
-    return true;
+    for_places(n, [&](int at) { values_out[at] = values[place_in(tokens[bins::template index_of<Token>(at)])]; });
   }
 };
 

@@ -6,6 +6,7 @@
 #include <gpusort/block/partition.cuh>
 #include <gpusort/block/rereading_bin_sort.cuh>
 #include <gpusort/block/span.cuh>
+#include <gpusort/block/staged_bin_sort.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/radix/findings.cuh>
 #include <gpusort/radix/in_cluster.cuh>
@@ -29,7 +30,8 @@ struct bucket_table
   int buckets_log2;
   std::uint32_t* sizes; // zero before the sort
   std::uint64_t* begins; // of each bucket, and where the last one ends
-  std::uint32_t* crowded; // buckets that bins do not sort, where lists_crowded
+  std::uint32_t*
+    listed; // buckets that bins do not sort, where lists_crowded; of others, the long ones among short ones
   block::segment* stretches; // of a second level, radix_size
 
   __host__ __device__ int stretch_log2() const
@@ -47,19 +49,42 @@ struct bucket_table
 struct bucket_limits
 {
   std::uint32_t size; // of any: what a block sorts
+  std::uint32_t listed_above; // this size, for blocks that sort more than others
   std::uint32_t in_sample; // of any, of the keys of a sample
-  std::uint64_t expected; // of the bucket of a key
+  std::uint64_t
+    expected_evenly; // of the bucket of a key; with more, keys may be rare towards the ends, and lie beyond those of a sample
+  std::uint64_t expected; // at the most
+};
+
+template <class Bits, bool IsFloat, class Value, sort_class Class>
+struct sort_in_registers
+{
+  using type =
+    block::bin_sort<Bits,
+                    Value,
+                    key_order<Bits, IsFloat>,
+                    sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
+                    sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).items,
+                    splits_crowded_bins(Class)>;
+};
+template <class Bits, bool IsFloat, class Value, sort_class Class>
+struct sort_staged
+{
+  using type =
+    block::staged_bin_sort<Bits,
+                           Value,
+                           key_order<Bits, IsFloat>,
+                           sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
+                           sort_tile_for(sizeof(Bits), value_bytes_v<Value>, Class),
+                           splits_crowded_bins(Class)>;
 };
 
 /// Blocks that sort what fits them.
 template <class Bits, bool IsFloat, class Value, sort_class Class>
 using block_sort =
-  block::bin_sort<Bits,
-                  Value,
-                  key_order<Bits, IsFloat>,
-                  sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
-                  sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).items,
-                  splits_crowded_bins(Class)>;
+  typename std::conditional_t<is_staged(sizeof(Bits), value_bytes_v<Value>, Class),
+                              sort_staged<Bits, IsFloat, Value, Class>,
+                              sort_in_registers<Bits, IsFloat, Value, Class>>::type;
 
 /// How the blocks of a cluster share out what only all of them can sort.
 template <class Bits, bool IsFloat, class Value>
@@ -71,6 +96,18 @@ using split_of_cluster =
                 cluster_items,
                 sort_tile_for(sizeof(Bits), value_bytes_v<Value>, sort_class::large)>;
 
+/// Nothing, where no digits are sorted.
+template <class Sorter, bool SortsByDigits>
+struct digit_storage_of
+{
+  using type = typename Sorter::digit_storage;
+};
+template <class Sorter>
+struct digit_storage_of<Sorter, false>
+{
+  using type = char;
+};
+
 /// The shared memory of sort_in_blocks, one way or another. Blocks that sort all buckets leave to others what bins do not
 /// sort.
 template <class Bits, bool IsFloat, class Value, sort_class Class>
@@ -79,7 +116,7 @@ union block_sort_storage
   using sorter = block_sort<Bits, IsFloat, Value, Class>;
   using split  = split_of_cluster<Bits, IsFloat, Value>;
   typename sorter::shared_storage by_bins;
-  std::conditional_t<Class == sort_class::bucket, char, typename sorter::digit_storage> by_digits;
+  typename digit_storage_of<sorter, Class != sort_class::bucket>::type by_digits;
   std::conditional_t<Class == sort_class::large, typename split::shared_storage, char> in_cluster;
 };
 
@@ -88,6 +125,8 @@ template <class Bits>
 struct look_storage
 {
   static constexpr int warps = look_threads / 32;
+
+  value_map_t<Bits> values_map; // for floating-point numbers
 
   block::span_storage<Bits, look_threads> span;
   std::uint32_t varying[block::words_of_v<Bits>]; // bits of a sample
@@ -116,9 +155,59 @@ sum_of_block(look_storage<Bits>& shared, std::uint64_t sum_of_warp, std::uint64_
   return __shfl_sync(block::all_lanes, inclusive, 31);
 }
 
-/// Maps ranks to buckets by a sample, which is the same for every block. Returns false if the sample says that buckets
-/// would not fit a block: one has too much of the sample, or pairs of keys meet in a bucket more often than in even ones; or that
-/// few digits vary. If all of the sample is alike, so may all keys be, and a look finds that out.
+/// How evenly the keys of a sample fill buckets.
+struct spread
+{
+  std::uint64_t expected; // about as many keys, times `scale`, the bucket of a key has
+  bool too_full; // a bucket has too much of the sample
+
+  static constexpr std::uint64_t samples = std::uint64_t{look_threads} * samples_per_thread;
+  static constexpr std::uint64_t scale   = samples * (samples - 1) / 2; // pairs
+
+  /// Whether buckets would fit blocks.
+  __device__ bool fits(bucket_limits const& limits) const
+  {
+    return !too_full && expected <= limits.expected * scale;
+  }
+  /// If not, keys may be rare towards the ends, and lie beyond those of the sample.
+  __device__ bool is_even(bucket_limits const& limits) const
+  {
+    return !too_full && expected <= limits.expected_evenly * scale;
+  }
+};
+
+/// The spread of the ranks of a look's sample: pairs of keys meet in a bucket more often than of even ones. Called by all threads with counts
+/// that are zero, which they are again afterwards.
+template <class Bits, class Map>
+__device__ spread spread_of(Bits const (&ranks)[samples_per_thread],
+                            std::size_t n,
+                            Map const& map,
+                            bucket_limits const& limits,
+                            bucket_tally const& counts,
+                            look_storage<Bits>& shared)
+{
+  std::uint32_t meetings = 0, most = 0; // pairs in one bucket, and the fullest but for one
+#pragma unroll
+  for (Bits const rank : ranks)
+  {
+    std::uint32_t const others = counts.count(map(rank));
+    meetings += others;
+    most = others < most ? most : others;
+  }
+  std::uint64_t const all = sum_of_block(shared, block::sum_of_warp(meetings));
+  bool const too_full     = __syncthreads_or(most >= limits.in_sample) != 0;
+#pragma unroll
+  for (Bits const rank : ranks)
+  {
+    counts.words[map(rank) / 2] = 0;
+  }
+  __syncthreads();
+  return {all * n, too_full};
+}
+
+/// Maps ranks to buckets by a sample, which is the same for every block: by rank, or, if `by_value` then, by the map in shared memory. Returns false if the
+/// sample says that buckets would not fit a block, or that one digit varies, or few. If all of the sample is alike, so may all keys be,
+/// and a look finds that out.
 /// Called by all threads with counts and `varying` that are zero; the counts are so again afterwards.
 template <class Bits, bool IsFloat>
 __device__ bool map_by_sample(
@@ -126,15 +215,15 @@ __device__ bool map_by_sample(
   std::size_t n,
   key_order<Bits, IsFloat> const& order,
   int buckets_log2,
+  bool with_values,
   bucket_limits const& limits,
   bucket_tally const& counts,
   look_storage<Bits>& shared,
-  bucket_map<Bits>& map)
+  bucket_map<Bits>& map,
+  bool& by_value)
 {
-  constexpr std::uint64_t samples = std::uint64_t{look_threads} * samples_per_thread;
-
   Bits ranks[samples_per_thread];
-  std::uint64_t const stride = n / samples; // at least 1
+  std::uint64_t const stride = n / spread::samples; // at least 1
 #pragma unroll
   for (int i = 0; i < samples_per_thread; ++i)
   {
@@ -152,17 +241,11 @@ __device__ bool map_by_sample(
   }
   block::span_of_block(shared.span, least, greatest);
 
-  map = bucket_map<Bits>::over(least, greatest, buckets_log2);
-
-  std::uint32_t meetings = 0, most = 0; // pairs in one bucket, and the fullest but for one
   Bits different = 0;
 #pragma unroll
-  for (int i = 0; i < samples_per_thread; ++i)
+  for (Bits const rank : ranks)
   {
-    different                  = static_cast<Bits>(different | (ranks[i] ^ least));
-    std::uint32_t const others = counts.count(map(ranks[i]));
-    meetings += others;
-    most = others < most ? most : others;
+    different = static_cast<Bits>(different | (rank ^ least));
   }
 #pragma unroll
   for (int w = 0; w < block::words_of_v<Bits>; ++w)
@@ -173,8 +256,9 @@ __device__ bool map_by_sample(
       atomicOr(&shared.varying[w], word);
     }
   }
-  std::uint64_t const all = sum_of_block(shared, block::sum_of_warp(meetings));
-  bool const too_full     = __syncthreads_or(most >= limits.in_sample) != 0;
+  by_value             = false;
+  map                  = bucket_map<Bits>::over(least, greatest, buckets_log2);
+  spread const by_rank = spread_of(ranks, n, map, limits, counts, shared);
   int digits = 0, bits = 0; // that vary
 #pragma unroll
   for (int w = 0; w < block::words_of_v<Bits>; ++w)
@@ -183,16 +267,41 @@ __device__ bool map_by_sample(
     bits += __popc(word);
     digits += __popc(__vcmpne4(word, 0) & 0x01010101u);
   }
-#pragma unroll
-  for (int i = 0; i < samples_per_thread; ++i)
+  if (digits <= 1)
   {
-    counts.words[map(ranks[i]) / 2] = 0;
+    return digits == 0;
   }
-  __syncthreads();
+  if constexpr (has_value_map_v<Bits, IsFloat>)
+  {
+    Bits const zero      = order.rank_of(Bits{0});
+    bool const meet_zero = least < zero && zero < greatest;
+    if (!by_rank.is_even(limits) && goes_by_value(n, sizeof(Bits), with_values, meet_zero))
+    {
+      auto const values = value_map<Bits>::over(order, least, greatest, buckets_log2, 0);
+      if (values.exists())
+      {
+        spread const found = spread_of(ranks, n, values, limits, counts, shared);
+        if (found.fits(limits) && found.expected < by_rank.expected)
+        {
+          if (threadIdx.x == 0)
+          {
+            shared.values_map =
+              found.is_even(limits) ? values
+                                    : value_map<Bits>::over(order, least, greatest, buckets_log2, margin_of_rare_keys);
+          }
+          __syncthreads();
+          by_value = true;
+          return true;
+        }
+      }
+    }
+  }
+  if (!by_rank.is_even(limits))
+  {
+    map = bucket_map<Bits>::with_margins(least, greatest, buckets_log2);
+  }
   int const bits_in_bucket = block::bit_width(static_cast<Bits>(greatest - least)) - buckets_log2;
-  // The bucket of a key has about n x meetings / pairs keys.
-  bool const is_even = !too_full && all * n <= limits.expected * (samples * (samples - 1) / 2);
-  return least == greatest || (is_even && !have_few_digits(n, bits_in_bucket, digits, bits));
+  return by_rank.fits(limits) && !have_few_digits(n, bits_in_bucket, digits, bits);
 }
 
 /// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know.
@@ -200,9 +309,10 @@ __device__ bool map_by_sample(
 template <class Bits>
 __device__ void decide_by_sizes(
   bool with_values,
-  std::uint32_t largest,
+  bucket_limits const& limits,
   bucket_table const& table,
   bucket_map<Bits> const& map,
+  bool by_value,
   findings<Bits>& found,
   tiling const& work,
   look_storage<Bits>& shared)
@@ -221,7 +331,7 @@ __device__ void decide_by_sizes(
   }
   std::uint64_t before = 0;
   sum_of_block(shared, block::sum_of_warp(sum), &before);
-  bool const too_large = __syncthreads_or(most > largest) != 0;
+  bool const too_large = __syncthreads_or(most > limits.size) != 0;
   if (threadIdx.x == 0)
   {
     findings<Bits> volatile const& now = found;
@@ -250,6 +360,10 @@ __device__ void decide_by_sizes(
       {
         table.begins[bucket + i] = begin;
         begin += size[i];
+        if (size[i] > limits.listed_above)
+        {
+          table.listed[atomicAdd(&found.listed, 1u)] = bucket + i;
+        }
       }
     }
     before += __shfl_sync(block::all_lanes, inclusive, 31);
@@ -284,61 +398,39 @@ __device__ void decide_by_sizes(
   }
   if (threadIdx.x == 0)
   {
-    found.map     = map;
+    found.map = map;
+    if (by_value)
+    {
+      found.values_map = shared.values_map;
+    }
     found.splits  = 1;
     found.decided = 1;
   }
 }
 
 /// Whether a warp's keys, which are in order or reversed, are all in one bucket: as the first and the last of them.
-template <class Bits, int Items>
-__device__ bool is_one_bucket(bucket_map<Bits> const& map, warp_ranks<Bits, Items> const& ranks)
+template <class Map, class Bits, int Items>
+__device__ bool is_one_bucket(Map const& map, warp_ranks<Bits, Items> const& ranks)
 {
   std::uint32_t const first = __shfl_sync(block::all_lanes, map(ranks.at[0]), 0);
   std::uint32_t const last  = __shfl_sync(block::all_lanes, map(ranks.at[Items - 1]), 31);
   return first == last;
 }
 
-/// Looks at all keys, and decides whether they are sorted by buckets: counts them, and finds out whether they are in order
-/// or reversed. Leaves the decision to count_digits if a sample says that buckets would be uneven, or if a bucket turns
-/// out to be too large.
-/// Grid: any. Block: look_threads. Shared: half a word a bucket.
-/// After: if it has been decided, the look-back words are empty and `found` is complete; if the keys are to be split, so
-/// is `table`.
-template <class Bits, bool IsFloat>
-__global__ void __launch_bounds__(look_threads)
-  look_at_keys(Bits const* keys,
-               key_order<Bits, IsFloat> order,
-               bool with_values,
-               bucket_limits limits,
-               bucket_table table,
-               findings<Bits>* found,
-               tiling work)
+/// What a thread of a look has seen of its keys.
+struct keys_counted
 {
-  constexpr int items = look_items(sizeof(Bits));
-  extern __shared__ std::uint32_t shared_counts[];
-  __shared__ look_storage<Bits> shared;
-  bucket_tally const counts{shared_counts};
+  std::uint32_t seen;
+  std::uint32_t keys;
+  std::uint32_t crowded; // of them, those whose warp's first row is all in one bucket
+};
 
-  int const words = 1 << (table.buckets_log2 - 1);
-  for (int i = static_cast<int>(threadIdx.x); i < words; i += look_threads)
-  {
-    shared_counts[i] = 0;
-  }
-  if (threadIdx.x < block::words_of_v<Bits>)
-  {
-    shared.varying[threadIdx.x] = 0;
-  }
-  runtime::wait_for_previous_kernel();
-  __syncthreads();
-  std::size_t const n = work.n;
-  bucket_map<Bits> map;
-  if (!map_by_sample(keys, n, order, table.buckets_log2, limits, counts, shared, map))
-  {
-    return;
-  }
-  clear_status(work);
-
+/// Counts this block's part of n keys by their buckets, and looks how neighbours compare. Called by all threads.
+template <int Items, class Bits, bool IsFloat, class Map>
+__device__ __forceinline__ keys_counted count_buckets(
+  Bits const* keys, std::size_t n, key_order<Bits, IsFloat> const& order, Map const& map, bucket_tally const& counts)
+{
+  constexpr int items    = Items;
   std::uint32_t all_seen = 0, own_keys = 0, crowded = 0;
   std::size_t const chunk = static_cast<std::size_t>(items) * look_threads;
   std::size_t const step  = static_cast<std::size_t>(gridDim.x) * chunk;
@@ -398,12 +490,66 @@ __global__ void __launch_bounds__(look_threads)
       own_keys += items;
     }
   }
-  own_keys += crowded;
-  note_seen(*found, block::or_of_warp(all_seen));
+  return {all_seen, own_keys + crowded, crowded};
+}
+
+/// Looks at all keys, and decides whether they are sorted by buckets: counts them, and finds out whether they are in order
+/// or reversed. Leaves the decision to count_digits if a sample says that buckets would be uneven, or if a bucket turns
+/// out to be too large.
+/// Grid: any. Block: look_threads. Shared: half a word a bucket.
+/// After: if it has been decided, the look-back words are empty and `found` is complete; if the keys are to be split, so
+/// is `table`.
+template <class Bits, bool IsFloat>
+__global__ void __launch_bounds__(look_threads)
+  look_at_keys(Bits const* keys,
+               key_order<Bits, IsFloat> order,
+               bool with_values,
+               bucket_limits limits,
+               bucket_table table,
+               findings<Bits>* found,
+               tiling work)
+{
+  extern __shared__ std::uint32_t shared_counts[];
+  __shared__ look_storage<Bits> shared;
+  bucket_tally const counts{shared_counts};
+
+  int const words = 1 << (table.buckets_log2 - 1);
+  for (int i = static_cast<int>(threadIdx.x); i < words; i += look_threads)
+  {
+    shared_counts[i] = 0;
+  }
+  if (threadIdx.x < block::words_of_v<Bits>)
+  {
+    shared.varying[threadIdx.x] = 0;
+  }
+  runtime::wait_for_previous_kernel();
+  __syncthreads();
+  std::size_t const n = work.n;
+  bucket_map<Bits> map;
+  bool by_value = false;
+  if (!map_by_sample(keys, n, order, table.buckets_log2, with_values, limits, counts, shared, map, by_value))
+  {
+    return;
+  }
+  clear_status(work);
+
+  keys_counted own;
+  if constexpr (has_value_map_v<Bits, IsFloat>)
+  {
+    // Fewer keys at once, for want of registers.
+    own = by_value
+          ? count_buckets<look_items(sizeof(Bits)) / 2>(keys, n, order, value_map<Bits>(shared.values_map), counts)
+          : count_buckets<look_items(sizeof(Bits))>(keys, n, order, map, counts);
+  }
+  else
+  {
+    own = count_buckets<look_items(sizeof(Bits))>(keys, n, order, map, counts);
+  }
+  note_seen(*found, block::or_of_warp(own.seen));
   __syncthreads();
 
   auto* const pairs       = reinterpret_cast<unsigned long long*>(table.sizes); // of neighbours' sizes
-  std::uint32_t not_found = own_keys;
+  std::uint32_t not_found = own.keys;
   for (int i = static_cast<int>(threadIdx.x); i < words; i += look_threads)
   {
     // Blocks begin at different places, so that they meet on few.
@@ -417,7 +563,7 @@ __global__ void __launch_bounds__(look_threads)
     }
   }
   bool const lost               = static_cast<std::uint32_t>(sum_of_block(shared, block::sum_of_warp(not_found))) != 0;
-  std::uint64_t const in_crowds = sum_of_block(shared, block::sum_of_warp(crowded));
+  std::uint64_t const in_crowds = sum_of_block(shared, block::sum_of_warp(own.crowded));
   if (threadIdx.x == 0)
   {
     if (lost)
@@ -431,16 +577,16 @@ __global__ void __launch_bounds__(look_threads)
   }
   if (is_last_block(found->bucket_blocks))
   {
-    decide_by_sizes(with_values, limits.size, table, map, *found, work, shared);
+    decide_by_sizes(with_values, limits, table, map, by_value, *found, work, shared);
   }
 }
 
 /// Which part of its bucket's number a level splits by.
-template <class Bits, bool IsFloat>
+template <class Bits, bool IsFloat, class Map = bucket_map<Bits>>
 struct bucket_of_key
 {
   key_order<Bits, IsFloat> order;
-  bucket_map<Bits> map;
+  Map map;
   int shift;
   unsigned mask;
 
@@ -450,17 +596,18 @@ struct bucket_of_key
   }
 };
 
-template <class Bits, bool IsFloat, class Value>
-using bucket_partition = pass_by<Bits, Value, bucket_of_key<Bits, IsFloat>>;
+template <class Bits, bool IsFloat, class Value, class Map = bucket_map<Bits>>
+using bucket_partition = pass_by<Bits, Value, bucket_of_key<Bits, IsFloat, Map>>;
 
 /// Moves keys and values of the tile that this block takes to the stretch of their bucket, from the first arrays to the second,
 /// or at level 1 back again and to the bucket itself; or, at level 0, to where the first digit that counts belongs, if the input is
 /// not split into buckets: `bins` as of count_digits. Equal keys keep their order where they can be told apart. Called by all
 /// threads, once one of the two is known.
-template <class Bits, bool IsFloat, class Value>
+template <class Bits, bool IsFloat, class Value, class Map>
 __device__ void move_to_buckets(
-  typename bucket_partition<Bits, IsFloat, Value>::shared_storage& shared,
+  typename bucket_partition<Bits, IsFloat, Value, Map>::shared_storage& shared,
   key_order<Bits, IsFloat> const& order,
+  Map const& map,
   findings<Bits>* found,
   bucket_table const& table,
   std::uint64_t const* bins,
@@ -468,16 +615,16 @@ __device__ void move_to_buckets(
   tiling const& work,
   buffers<Bits, Value> const& at)
 {
-  using partition           = bucket_partition<Bits, IsFloat, Value>;
+  using partition           = bucket_partition<Bits, IsFloat, Value, Map>;
   bool const first          = level == 0;
   bool const by_digit       = found->splits == 0;
   int const digit           = by_digit ? found->digit_of_pass[0] : 0;
   int const stretch_log2    = by_digit ? 0 : table.stretch_log2(); // a stretch of one bucket
   int const buckets         = first ? radix_size : 1 << stretch_log2;
   std::uint32_t const tiles = first ? work.tiles : found->split_tiles;
-  bucket_of_key<Bits, IsFloat> const bucket_of{
+  bucket_of_key<Bits, IsFloat, Map> const bucket_of{
     order,
-    found->map,
+    map,
     by_digit ? digit * digit_bits
     : first  ? stretch_log2
              : 0,
@@ -537,7 +684,7 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
   element_range share{0, n};
   if (!whole)
   {
-    count = found->splits == 0 ? 0 : all_buckets ? std::uint32_t{1} << table.buckets_log2 : found->crowded;
+    count = found->splits == 0 ? 0 : all_buckets ? std::uint32_t{1} << table.buckets_log2 : found->listed;
   }
   else if constexpr (Class == sort_class::large)
   {
@@ -554,7 +701,7 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
     std::uint64_t size   = share.size;
     if (!whole)
     {
-      bucket = all_buckets ? i : table.crowded[i];
+      bucket = all_buckets ? i : table.listed[i];
       begin  = table.begins[bucket];
       size   = table.begins[bucket + 1] - begin;
     }
@@ -577,7 +724,7 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
       }
       else if (threadIdx.x == 0)
       {
-        table.crowded[atomicAdd(&found->crowded, 1u)] = bucket;
+        table.listed[atomicAdd(&found->listed, 1u)] = bucket;
       }
     }
   }
@@ -620,8 +767,8 @@ struct bucket_sort
   };
 };
 
-/// Sorts all buckets of keys alone, of which no crowded ones are listed, into the caller's array, from array number `from`, if the
-/// input is split into buckets.
+/// Sorts buckets of keys alone, of which no crowded ones are listed, into the caller's array, from array number `from`, if the
+/// input is split into buckets: those that are listed, or all but those too large for these blocks, which are listed.
 /// Grid: any. Block: bucket_sort's threads. Shared: its storage.
 template <class Bits, bool IsFloat, sort_class Class>
 __global__ void __launch_bounds__(
@@ -630,6 +777,7 @@ __global__ void __launch_bounds__(
   sort_buckets(key_order<Bits, IsFloat> order,
                findings<Bits> const* found,
                bucket_table table,
+               bool listed,
                int from,
                buffers<Bits, block::no_values> at)
 {
@@ -638,12 +786,13 @@ __global__ void __launch_bounds__(
   auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  std::uint32_t const count = found->splits == 0 ? 0 : std::uint32_t{1} << table.buckets_log2;
+  std::uint32_t const count = found->splits == 0 ? 0 : listed ? found->listed : std::uint32_t{1} << table.buckets_log2;
   for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x)
   {
-    std::uint64_t const begin = table.begins[i];
-    int const size            = static_cast<int>(table.begins[i + 1] - begin);
-    if (size == 0)
+    std::uint32_t const bucket = listed ? table.listed[i] : i;
+    std::uint64_t const begin  = table.begins[bucket];
+    int const size             = static_cast<int>(table.begins[bucket + 1] - begin);
+    if (size == 0 || size > sorter::most)
     {
       continue;
     }

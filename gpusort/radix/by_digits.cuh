@@ -73,9 +73,27 @@ __device__ bool begin_values(value_tally<Bits> const& tally,
   return __shfl_sync(block::all_lanes, through, 31) == n;
 }
 
+/// Lists the values of an input in which one digit varies, as that digit's bins have them. Called by all threads of a block.
+template <class Bits, bool IsFloat>
+__device__ void list_values_of_digit(
+  key_order<Bits, IsFloat> const& order, Bits any_key, int digit, std::uint64_t const* bins, few_values<Bits>& values)
+{
+  Bits const mask  = static_cast<Bits>(Bits{radix_size - 1} << (digit * digit_bits));
+  Bits const alike = static_cast<Bits>(order.rank_of(any_key) & ~mask);
+  for (unsigned own = threadIdx.x; own < radix_size; own += blockDim.x)
+  {
+    values.keys[own]   = order.bits_of_rank(static_cast<Bits>(alike | static_cast<Bits>(own) << (digit * digit_bits)));
+    values.begins[own] = bins[digit * radix_size + own];
+  }
+  if (threadIdx.x == 0)
+  {
+    values.count = radix_size;
+  }
+}
+
 /// Unless it has been decided already what to do: reads the keys once, counts every digit, turns the counts into where
 /// each digit's keys begin in the output, and finds out whether the keys are in order or reversed, which digits never
-/// vary, and, if there are few values, which digits tell them apart. `may_mix`: moves to buckets follow, which can make the first
+/// vary, and, if there are few values, which digits tell them apart; keys alone of which one digit varies have few. `may_mix`: moves to buckets follow, which can make the first
 /// pass.
 /// Grid: any. Block: histogram_threads. Shared: (digits x radix_size << copies_log2) words. A thread reads `rows` keys at
 /// once, up to histogram_items.
@@ -199,7 +217,7 @@ __global__ void __launch_bounds__(histogram_threads,
     {
       is_few = begin_values(values, order, n, bins, found->values, telling);
     }
-    __syncthreads();
+    is_few = __syncthreads_or(is_few) != 0;
   }
   // A warp a digit: 32 lanes x 8 bins.
   int const lane = static_cast<int>(threadIdx.x) % 32;
@@ -233,13 +251,21 @@ __global__ void __launch_bounds__(histogram_threads,
     }
   }
   __syncthreads();
-  if (threadIdx.x != 0)
-  {
-    return;
-  }
   std::uint32_t const all = *const_cast<std::uint32_t volatile*>(&found->seen);
   bool const tells_equal  = with_values || (all & seen::twin) != 0;
-  if (note_order(*found, tells_equal))
+  int varying = 0, last_varying = 0; // digits
+#pragma unroll
+  for (int d = 0; d < digits; ++d)
+  {
+    varying += varies[d] ? 1 : 0;
+    last_varying = varies[d] ? d : last_varying;
+  }
+  if (order_of_seen(all, tells_equal) == input_order::none && !tells_equal && !is_few && varying == 1)
+  {
+    list_values_of_digit(order, keys[0], last_varying, bins, found->values);
+    return;
+  }
+  if (threadIdx.x != 0 || note_order(*found, tells_equal))
   {
     return;
   }
@@ -508,6 +534,31 @@ __device__ void move_by_digits(
   }
 }
 
+/// Neighbouring elements that memory is read and written by.
+template <class T, std::size_t Bytes>
+struct alignas(Bytes) vector_of
+{
+  static constexpr int count = static_cast<int>(Bytes / sizeof(T));
+  T at[count];
+};
+
+template <class T>
+__device__ T reversed(T element)
+{
+  return element;
+}
+template <class T, std::size_t Bytes>
+__device__ vector_of<T, Bytes> reversed(vector_of<T, Bytes> elements)
+{
+  vector_of<T, Bytes> turned;
+#pragma unroll
+  for (int i = 0; i < elements.count; ++i)
+  {
+    turned.at[i] = elements.at[elements.count - 1 - i];
+  }
+  return turned;
+}
+
 /// Swaps a block's share [begin, end) of the first half of n elements with their mirror images. Equal keys, if there are
 /// any, cannot be told apart.
 template <int Items, class T>
@@ -527,10 +578,37 @@ __device__ void swap_ends(T* elements, std::size_t n, std::size_t begin, std::si
     int const place = i * home_threads + static_cast<int>(threadIdx.x);
     if (place < size)
     {
-      front[place]     = last[i];
-      mirrored[-place] = first[i];
+      front[place]     = radix::reversed(last[i]);
+      mirrored[-place] = radix::reversed(first[i]);
     }
   }
+}
+
+/// Reverses n elements, together with all blocks of the grid.
+template <int Items, class T>
+__device__ void reverse_by_blocks(T* elements, std::size_t n)
+{
+  constexpr std::size_t step = std::size_t{home_threads} * Items;
+  for (std::size_t begin = blockIdx.x * step; begin < n / 2; begin += gridDim.x * step)
+  {
+    radix::swap_ends<Items>(elements, n, begin, n / 2);
+  }
+}
+
+/// The same, by vectors where these make an even number of them that do not cross the elements' ends.
+template <class T>
+__device__ void reverse(T* elements, std::size_t n)
+{
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8)
+  {
+    using vector = vector_of<T, 16>;
+    if (reinterpret_cast<std::uintptr_t>(elements) % sizeof(vector) == 0 && n % (2 * vector::count) == 0)
+    {
+      radix::reverse_by_blocks<vectors_reversed_at_once>(reinterpret_cast<vector*>(elements), n / vector::count);
+      return;
+    }
+  }
+  radix::reverse_by_blocks<reversed_at_once>(elements, n);
 }
 
 /// Elements that a block of finish_at_home moves at once.
@@ -554,21 +632,21 @@ __global__ void __launch_bounds__(home_threads)
   {
     return;
   }
-  std::size_t const end = reverses ? n / 2 : n;
-  for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * step; begin < end;
+  if (reverses)
+  {
+    radix::reverse(at.keys[0], n);
+    if constexpr (with_values)
+    {
+      radix::reverse(at.values[0], n);
+    }
+    return;
+  }
+  for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * step; begin < n;
        begin += static_cast<std::size_t>(gridDim.x) * step)
   {
     if (is_few)
     {
       write_values<home_threads>(found->values, begin, n - begin < step ? n : begin + step, at.keys[0]);
-    }
-    else if (reverses)
-    {
-      swap_ends<items>(at.keys[0], n, begin, end);
-      if constexpr (with_values)
-      {
-        swap_ends<items>(at.values[0], n, begin, end);
-      }
     }
     else
     {

@@ -52,7 +52,7 @@ struct device
 
     bool one_block; // on every device; no scratch, no other member means anything
     int buckets_log2      = 0; // 0: never by buckets
-    bool has_long         = false; // buckets
+    bool only_long        = false; // buckets; otherwise others as well
     bool in_wave          = false; // if blocks have room for it
     int tile              = 0; // elements, of a pass
     std::size_t part_size = 0; // elements of a launch
@@ -61,7 +61,7 @@ struct device
     std::size_t spare     = 0; // tiles of a second level
     std::size_t keys = 0, values = 0;
     std::size_t sizes = 0, bins = 0, found = 0, tickets = 0; // from here to status, cleared before the sort
-    std::size_t status = 0, next_bins = 0, begins = 0, crowded = 0, stretches = 0;
+    std::size_t status = 0, next_bins = 0, begins = 0, listed = 0, stretches = 0;
     std::size_t starts = 0, seen_in_tiles = 0; // of one wave
     // Or, where keys are counted:
     std::size_t value_counts = 0, rank_sums = 0, zero_sums = 0, zero_signs = 0; // cleared before the sort
@@ -99,14 +99,14 @@ struct device
 
     void add_moves(std::size_t n)
     {
-      bool by_buckets = has_buckets(sizeof(bits)) && n <= most_in_buckets(sizeof(bits), value_bytes_v<carried>);
+      bool by_buckets = has_buckets(sizeof(bits)) && n <= most_in_buckets;
       if constexpr (can_have_long)
       {
-        has_long   = !by_buckets && n <= most_in_long_buckets;
-        by_buckets = by_buckets || has_long;
+        only_long  = !by_buckets && n <= most_in_long_buckets;
+        by_buckets = by_buckets || only_long;
       }
       in_wave      = may_be_wave && n <= most_in_wave;
-      buckets_log2 = by_buckets ? buckets_log2_for(n, has_long ? mean_long_bucket : mean_bucket) : 0;
+      buckets_log2 = by_buckets ? buckets_log2_for(n, only_long ? mean_long_bucket : mean_bucket) : 0;
       tile         = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
       part_size    = n <= most_in_one_part ? n : part_elements;
       tiles        = runtime::blocks_for(part_size, static_cast<std::size_t>(tile));
@@ -128,7 +128,7 @@ struct device
       starts                  = status;
       next_bins               = layout.add(2 * radix_size, sizeof(std::uint64_t));
       begins                  = layout.add(buckets + 1, sizeof(std::uint64_t));
-      crowded                 = layout.add(lists ? buckets : 0, sizeof(std::uint32_t));
+      listed                  = layout.add(lists || !only_long ? buckets : 0, sizeof(std::uint32_t));
       stretches               = layout.add(spare, sizeof(block::segment));
       seen_in_tiles           = layout.add(wave, sizeof(std::uint32_t));
     }
@@ -155,16 +155,26 @@ struct device
       return at;
     }
 
-    /// The most keys of a bucket.
-    int most_in_bucket() const
+    /// Whether a device whose blocks can have `room` has those that sort long buckets.
+    static constexpr bool sorts_long(std::size_t room)
     {
-      return has_long ? most_of<sort_class::long_bucket>() : most_of<sort_class::bucket>();
+      return can_have_long && bytes_of<sort_class::long_bucket>() <= room;
     }
 
-    /// Shared memory of the blocks that sort buckets, crowded ones too.
-    std::size_t bucket_bytes() const
+    /// Whether it has what the buckets of this input take: crowded ones, too.
+    bool sorts_buckets(std::size_t room) const
     {
-      return has_long ? bytes_of<sort_class::long_bucket>() : bytes_of<sort_class::bucket>();
+      return buckets_log2 > 0 && (only_long ? sorts_long(room) : bytes_of<sort_class::bucket>() <= room);
+    }
+
+    /// The most keys of a bucket that is not long, and of any.
+    static constexpr int most_in_short_bucket()
+    {
+      return most_of<sort_class::bucket>();
+    }
+    static constexpr int most_in_bucket(bool with_long)
+    {
+      return with_long ? most_of<sort_class::long_bucket>() : most_of<sort_class::bucket>();
     }
 
     /// Shared memory of a large block.
@@ -190,9 +200,13 @@ struct device
     template <sort_class Class>
     static constexpr std::size_t bytes_of()
     {
-      if constexpr (lists || (Class == sort_class::long_bucket && !can_have_long))
+      if constexpr (Class == sort_class::long_bucket && !can_have_long)
       {
-        return large_bytes();
+        return 0; // there are none
+      }
+      else if constexpr (lists)
+      {
+        return std::max(sizeof(block_sort_storage<bits, is_float, carried, Class>), large_bytes());
       }
       else
       {
@@ -375,8 +389,8 @@ private:
     constexpr int digits       = Plan::digits;
 
     buffers<Bits, Value> const at = plan.with_spare(base, in);
-    bool const by_buckets         = plan.buckets_log2 > 0 && plan.bucket_bytes() <= room
-                         && look_bytes(plan.buckets_log2) <= most_look_bytes<Bits>(room);
+    bool const by_buckets = plan.sorts_buckets(room) && look_bytes(plan.buckets_log2) <= most_look_bytes<Bits>(room);
+    bool const with_long  = Plan::sorts_long(room); // buckets
 
     auto* const sizes = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     auto* const bins  = runtime::at_offset<std::uint64_t>(base, plan.bins);
@@ -384,7 +398,7 @@ private:
     bucket_table const table{plan.buckets_log2,
                              sizes,
                              runtime::at_offset<std::uint64_t>(base, plan.begins),
-                             runtime::at_offset<std::uint32_t>(base, plan.crowded),
+                             runtime::at_offset<std::uint32_t>(base, plan.listed),
                              runtime::at_offset<block::segment>(base, plan.stretches)};
     tiling const work{n,
                       plan.tile,
@@ -412,7 +426,8 @@ private:
     {
       if (by_buckets && !in_wave)
       {
-        int const fits           = plan.most_in_bucket();
+        int const fits           = Plan::most_in_bucket(with_long);
+        int const listed_above   = with_long && !plan.only_long ? Plan::most_in_short_bucket() : fits;
         std::size_t const chunks = runtime::blocks_for(n, look_threads * look_items(sizeof(Bits)));
         runtime::launch(
           look_at_keys<Bits, IsFloat>,
@@ -421,7 +436,11 @@ private:
           at.keys[0],
           order,
           with_values,
-          bucket_limits{static_cast<std::uint32_t>(fits), most_in_sample(n, fits), most_expected(fits)},
+          bucket_limits{static_cast<std::uint32_t>(fits),
+                        static_cast<std::uint32_t>(listed_above),
+                        most_in_sample(n, fits),
+                        with_long ? most_expected_evenly(n, plan.buckets_log2) : most_expected(fits),
+                        most_expected(fits)},
           table,
           found,
           work);
@@ -499,6 +518,10 @@ private:
         for (int level = 0; level < levels; ++level)
         {
           std::size_t const spare = level == 0 ? 0 : plan.spare;
+          if constexpr (has_value_map_v<Bits, IsFloat>)
+          {
+            launch_moves(move_keys<Bits, IsFloat, Value, moves::to_buckets_by_value>, level, level, spare);
+          }
           if constexpr (splits_apart)
           {
             launch_moves(move_keys<Bits, IsFloat, Value, moves::to_buckets>, level, level, spare);
@@ -512,18 +535,17 @@ private:
           }
         }
         int const from = levels > 1 ? 0 : 1;
-        bool done      = false;
+        if (!plan.only_long)
+        {
+          sort_all_buckets<IsFloat>(stream, order, processors, found, table, n, from, at);
+        }
         if constexpr (Plan::can_have_long)
         {
-          if (plan.has_long)
+          if (with_long)
           {
-            sort_all_buckets<IsFloat, sort_class::long_bucket>(stream, order, processors, found, table, n, from, at);
-            done = true;
+            bool const listed = !plan.only_long;
+            sort_keys<IsFloat, sort_class::long_bucket>(stream, order, processors, found, table, listed, from, at);
           }
-        }
-        if (!done)
-        {
-          sort_all_buckets<IsFloat, sort_class::bucket>(stream, order, processors, found, table, n, from, at);
         }
       }
     }
@@ -565,7 +587,7 @@ private:
     }
     std::size_t const steps = runtime::blocks_for(n, home_step<Bits, Value>);
     runtime::launch(finish_at_home<Bits, Value>,
-                    {std::min(steps, processors * resident_blocks_per_sm), home_threads},
+                    {std::min(steps, processors * home_blocks_per_sm), home_threads},
                     stream,
                     static_cast<findings<Bits> const*>(found),
                     n,
@@ -615,8 +637,8 @@ private:
                     at);
   }
 
-  /// Sorts the buckets that the input is split into, if it is.
-  template <bool IsFloat, sort_class Class, class Bits, class Value>
+  /// Sorts the buckets that the input is split into, if it is, but for long ones.
+  template <bool IsFloat, class Bits, class Value>
   static void sort_all_buckets(
     cudaStream_t stream,
     key_order<Bits, IsFloat> const& order,
@@ -627,28 +649,47 @@ private:
     int from,
     buffers<Bits, Value> const& at)
   {
-    std::size_t const buckets = std::size_t{1} << table.buckets_log2;
-    auto const blocks         = [&](int per_processor) {
-      return std::min(buckets, processors * static_cast<std::size_t>(per_processor));
-    };
+    constexpr sort_class all = sort_class::bucket;
     if constexpr (!lists_crowded(sizeof(Bits), value_bytes_v<Value>))
     {
-      using sorter = bucket_sort<Bits, IsFloat, Class>;
-      runtime::launch(sort_buckets<Bits, IsFloat, Class>,
-                      {blocks(sorter::blocks), sorter::threads, sizeof(typename sorter::shared_storage)},
-                      stream,
-                      order,
-                      static_cast<findings<Bits> const*>(found),
-                      table,
-                      from,
-                      at);
+      sort_keys<IsFloat, all>(stream, order, processors, found, table, false, from, at);
     }
     else
     {
-      constexpr int per_processor = sort_blocks_per_sm(sizeof(Bits), value_bytes_v<Value>, Class);
-      sort_blocks<IsFloat, Class>(stream, order, blocks(per_processor), found, table, n, from, at);
+      constexpr int per_processor = sort_blocks_per_sm(sizeof(Bits), value_bytes_v<Value>, all);
+      std::size_t const blocks    = blocks_for_buckets(table, processors, per_processor);
+      sort_blocks<IsFloat, all>(stream, order, blocks, found, table, n, from, at);
       sort_blocks<IsFloat, sort_class::large>(stream, order, processors, found, table, n, from, at);
     }
+  }
+
+  static std::size_t blocks_for_buckets(bucket_table const& table, std::size_t processors, int per_processor)
+  {
+    return std::min(std::size_t{1} << table.buckets_log2, processors * static_cast<std::size_t>(per_processor));
+  }
+
+  /// Sorts buckets of keys alone by blocks of a class: those that are listed, or all that fit them.
+  template <bool IsFloat, sort_class Class, class Bits>
+  static void sort_keys(cudaStream_t stream,
+                        key_order<Bits, IsFloat> const& order,
+                        std::size_t processors,
+                        findings<Bits> const* found,
+                        bucket_table const& table,
+                        bool listed,
+                        int from,
+                        buffers<Bits, block::no_values> const& at)
+  {
+    using sorter = bucket_sort<Bits, IsFloat, Class>;
+    runtime::launch(
+      sort_buckets<Bits, IsFloat, Class>,
+      {blocks_for_buckets(table, processors, sorter::blocks), sorter::threads, sizeof(typename sorter::shared_storage)},
+      stream,
+      order,
+      found,
+      table,
+      listed,
+      from,
+      at);
   }
 
   template <class Bits, bool IsFloat, class Value, sort_class Class>

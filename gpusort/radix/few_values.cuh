@@ -13,13 +13,13 @@
 namespace gpusort::radix
 {
 
-/// All values of an input that has few, in device memory; zero before the sort.
+/// All values of an input that has few, in device memory; zero before the sort. There may be some that no key has.
 template <class Bits>
 struct few_values
 {
   std::uint32_t count; // 0: not known to be few
-  Bits keys[most_values]; // in order
-  unsigned long long begins[most_values]; // of each in the output; before all keys are counted, how many there are
+  Bits keys[radix_size]; // in order
+  unsigned long long begins[radix_size]; // of each in the output; before all keys are counted, how many there are
 
   /// The number of the value that belongs to a place of the output.
   __device__ std::uint32_t at(std::uint64_t place) const

@@ -52,8 +52,9 @@ struct findings
     keeps_order; // where a split could do without: equal keys can be told apart, or neighbours crowd in buckets
   std::uint32_t split_tiles; // of the second level
   std::uint32_t split_tickets[2]; // of either level
-  std::uint32_t crowded; // buckets that bins do not sort
+  std::uint32_t listed; // buckets, for blocks of another class
   bucket_map<Bits> map;
+  value_map_t<Bits> values_map; // in place of that, if it exists
 
   // By digits, or in place:
   std::uint32_t

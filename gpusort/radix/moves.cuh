@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace gpusort::radix
 {
@@ -22,8 +23,21 @@ namespace gpusort::radix
 enum class moves
 {
   to_buckets,
+  to_buckets_by_value,
   by_digits,
   either // what has been found out about the input says
+};
+
+/// Where keys are moved by value.
+template <class Bits, bool IsFloat, class Value, bool HasMap = has_value_map_v<Bits, IsFloat>>
+struct storage_by_value
+{
+  using type = typename bucket_partition<Bits, IsFloat, Value, value_map<Bits>>::shared_storage;
+};
+template <class Bits, bool IsFloat, class Value>
+struct storage_by_value<Bits, IsFloat, Value, false>
+{
+  using type = char;
 };
 
 /// Shared memory of a block that moves a tile.
@@ -31,12 +45,14 @@ template <class Bits, bool IsFloat, class Value>
 union move_storage
 {
   typename bucket_partition<Bits, IsFloat, Value>::shared_storage to_buckets;
+  typename storage_by_value<Bits, IsFloat, Value>::type by_value;
   typename digit_partition<Bits, IsFloat, Value>::shared_storage by_digits;
 };
 
 /// Moves keys and values: if the input is split into buckets, at the level `first`, if there is one; else by digits, in the
 /// passes from `first` to before `last`; or, of another kind, one of the two only, if there is anything to do. The kind `to_buckets`
-/// also makes a first pass by digits that need not keep the order.
+/// also makes a first pass by digits that need not keep the order. Only one kind moves floating-point numbers to buckets by value: with code
+/// for both, a kernel began 15 us later.
 /// Grid: at least a block for each tile of the level, and one for each tile of each pass. Block: pass_shape_v's threads. Shared:
 /// move_storage.
 template <class Bits, bool IsFloat, class Value, moves Kind>
@@ -60,20 +76,38 @@ __global__ void __launch_bounds__(
   auto& shared = *reinterpret_cast<move_storage<Bits, IsFloat, Value>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if constexpr (Kind != moves::by_digits)
+  auto const level = static_cast<int>(first);
+  if constexpr (Kind == moves::to_buckets_by_value)
+  {
+    if (found->splits == 0 || !found->values_map.exists() || level >= table.levels())
+    {
+      return;
+    }
+    value_map<Bits> const map = found->values_map;
+    move_to_buckets<Bits, IsFloat, Value>(shared.by_value, order, map, found, table, bins, level, work, at);
+    return;
+  }
+  else if constexpr (Kind != moves::by_digits)
   {
     bool const mixes = Kind == moves::to_buckets && first == 0 && found->mixes != 0;
     if (found->splits != 0 || mixes)
     {
-      if (mixes || first < static_cast<std::uint32_t>(table.levels()))
+      if constexpr (has_value_map_v<Bits, IsFloat>)
+      {
+        if (found->splits != 0 && found->values_map.exists())
+        {
+          return;
+        }
+      }
+      if (mixes || level < table.levels())
       {
         move_to_buckets<Bits, IsFloat, Value>(
-          shared.to_buckets, order, found, table, bins, static_cast<int>(first), work, at);
+          shared.to_buckets, order, found->map, found, table, bins, level, work, at);
       }
       return;
     }
   }
-  if constexpr (Kind != moves::to_buckets)
+  if constexpr (Kind == moves::by_digits || Kind == moves::either)
   {
     move_by_digits<Bits, IsFloat, Value>(shared.by_digits, order, found, bins, tickets, first, last, part, work, at);
   }

@@ -104,20 +104,36 @@ struct seen_source
   }
 };
 
-/// A key's bucket, by a map of ranks.
+/// A key's bucket, by a map of ranks, or, if it is not null, by one of values.
 template <class Bits, bool IsFloat>
 struct mapped_bucket
 {
   key_order<Bits, IsFloat> const& order;
   bucket_map<Bits> map;
+  value_map_t<Bits> const* values;
 
   template <class Holds, int N>
   __device__ void all(Bits const (&keys)[N], Holds, std::uint32_t (&buckets)[N]) const
   {
+    if constexpr (has_value_map_v<Bits, IsFloat>)
+    {
+      if (values != nullptr)
+      {
+        map_all(*values, keys, buckets);
+        return;
+      }
+    }
+    map_all(map, keys, buckets);
+  }
+
+private:
+  template <class Map, int N>
+  __device__ void map_all(Map const& by, Bits const (&keys)[N], std::uint32_t (&buckets)[N]) const
+  {
 #pragma unroll
     for (int i = 0; i < N; ++i)
     {
-      buckets[i] = map(order.rank_of(keys[i]));
+      buckets[i] = by(order.rank_of(keys[i]));
     }
   }
 };
@@ -131,6 +147,7 @@ struct tile_storage
   block::span_storage<Bits, wave_threads> span;
   std::uint32_t of_sample[radix_size];
   std::uint32_t seen;
+  value_map_t<Bits> values; // for floating-point numbers
 };
 
 /// Words of scratch memory that a kernel clears in place of a memset; `set`, if not null, is one of them and becomes 1 instead.
@@ -150,8 +167,8 @@ struct cleared_words
   }
 };
 
-/// Maps ranks to radix_size buckets of equal width by a sample, which is the same for every block. Returns false if the sample says
-/// that buckets would not fit a block: one has too much of it. Called by all threads, with of_sample zero, a barrier since.
+/// Maps ranks to radix_size buckets of equal width by a sample, which is the same for every block: by rank, or else by value. Returns false if the
+/// sample says that buckets would not fit a block: one has too much of it. Called by all threads, with of_sample zero, a barrier since.
 template <class Bits, bool IsFloat, class Value>
 __device__ bool map_wave(
   tile_storage<Bits, IsFloat, Value>& shared, Bits const* keys, std::uint32_t n, mapped_bucket<Bits, IsFloat>& buckets)
@@ -175,20 +192,41 @@ __device__ bool map_wave(
     greatest = greatest < ranks[i] ? ranks[i] : greatest;
   }
   block::span_of_block(shared.span, least, greatest);
-  buckets.map        = bucket_map<Bits>::over(least, greatest, digit_bits);
-  std::uint32_t most = 0; // in one bucket, less one
-  std::uint32_t last = radix_size;
+  auto const fits = [&](auto const& map) {
+    std::uint32_t most = 0; // in one bucket, less one
+    std::uint32_t last = radix_size;
 #pragma unroll
-  for (std::uint32_t i = 0; i < each; ++i)
+    for (std::uint32_t i = 0; i < each; ++i)
+    {
+      // A run of neighbours in one bucket counts once: neighbours are often alike where others are not.
+      std::uint32_t const bucket = map(ranks[i]);
+      std::uint32_t const others = bucket != last ? atomicAdd(&shared.of_sample[bucket], 1u) : 0;
+      most                       = most < others ? others : most;
+      last                       = bucket;
+    }
+    return __syncthreads_or(most >= most_in_wave_sample(n)) == 0;
+  };
+  buckets.map = bucket_map<Bits>::over(least, greatest, digit_bits);
+  if (fits(buckets.map) || least == greatest)
   {
-    // A run of neighbours in one bucket counts once: neighbours are often alike where others are not.
-    std::uint32_t const bucket = buckets.map(ranks[i]);
-    std::uint32_t const others = bucket != last ? atomicAdd(&shared.of_sample[bucket], 1u) : 0;
-    most                       = most < others ? others : most;
-    last                       = bucket;
+    return true;
   }
-  bool const too_full = __syncthreads_or(most >= most_in_wave_sample(n)) != 0;
-  return least == greatest || !too_full;
+  if constexpr (has_value_map_v<Bits, IsFloat>)
+  {
+    auto const values = value_map<Bits>::over(buckets.order, least, greatest, digit_bits, 0);
+    if (threadIdx.x < radix_size)
+    {
+      shared.of_sample[threadIdx.x] = 0;
+    }
+    if (threadIdx.x == 0)
+    {
+      shared.values = values;
+    }
+    __syncthreads();
+    buckets.values = &shared.values;
+    return values.exists() && fits(shared.values);
+  }
+  return false;
 }
 
 /// Whether what has been seen of some keys leaves it possible that one wave sorts all.
@@ -237,7 +275,7 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
   std::uint32_t const begin = blockIdx.x * static_cast<std::uint32_t>(tiles.tile);
   int const size            = tiles.size(blockIdx.x);
   std::uint32_t seen        = ask(at.keys[0] + begin, size);
-  mapped_bucket<Bits, IsFloat> bucket_of{order, {}};
+  mapped_bucket<Bits, IsFloat> bucket_of{order, {}, nullptr};
   if ((seen & seen::no_value_order) != seen::no_value_order && !map_wave(shared, at.keys[0], tiles.n, bucket_of))
   {
     seen |= seen::uneven;

@@ -39,7 +39,7 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
   if (widest <= 4)
   {
     return value_bytes == 0 ? pass_shape{384, 24, 2, true, key_bytes == 4, key_bytes == 4 ? 3 : 0}
-                            : pass_shape{512, 14, 2, true};
+                            : pass_shape{512, 14, 2, true, false, 2};
   }
   if (widest <= 8)
   {
@@ -52,7 +52,8 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
 
 /// The blocks that sort what fits them. For whole inputs: few threads for the smallest, because every step costs each warp of
 /// a block the same, and many for the others. For buckets: so that two or three blocks fit a multiprocessor. A bucket fits a large
-/// block as well, for where crowded ones are listed. Long buckets are those of inputs too large for 2^16 of mean_bucket.
+/// block as well, for where crowded ones are listed. Long buckets are those of inputs too large for 2^16 of mean_bucket, and of others whose
+/// keys are not quite even.
 enum class sort_class
 {
   small,
@@ -61,24 +62,41 @@ enum class sort_class
   long_bucket
 };
 
+/// Whether blocks that sort buckets stage their elements in shared memory, as they were, which leaves room in registers: where tokens have
+/// places (block/bin_sort.cuh).
+__host__ __device__ constexpr bool is_staged(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
+{
+  return c == sort_class::bucket && (value_bytes != 0 || key_bytes > 8);
+}
+
 struct sort_shape
 {
   int threads;
-  int items; // a thread
+  int items; // a thread, at the most
 };
 
 __host__ __device__ constexpr sort_shape sort_shape_for(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
 {
   bool const short_keys = key_bytes <= 4 && value_bytes == 0;
+  bool const is_wide    = key_bytes > 8 || value_bytes > 8;
+  bool const is_bucket  = c == sort_class::bucket || c == sort_class::long_bucket;
   return c == sort_class::small ? sort_shape{256, 8}
-       : !short_keys            ? sort_shape{512, 9}
-       : c == sort_class::large ? sort_shape{512, 15}
-                                : sort_shape{256, 18};
+       : short_keys             ? (is_bucket ? sort_shape{256, 18} : sort_shape{512, 15})
+       : is_bucket && is_wide   ? sort_shape{1024, 5}
+                                : sort_shape{512, 9};
 }
 
+/// Elements that a block sorts: no more of a bucket than a large block, which sorts it if it is crowded.
 __host__ __device__ constexpr int sort_tile_for(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
 {
-  return sort_shape_for(key_bytes, value_bytes, c).threads * sort_shape_for(key_bytes, value_bytes, c).items;
+  sort_shape const shape = sort_shape_for(key_bytes, value_bytes, c);
+  int const all          = shape.threads * shape.items;
+  if (c == sort_class::bucket)
+  {
+    int const large = sort_tile_for(key_bytes, value_bytes, sort_class::large);
+    return large < all ? large : all;
+  }
+  return all;
 }
 
 /// Blocks that sort buckets, a multiprocessor: what registers are shared out for. Measured on an H200, uniform keys, 2^28, in
@@ -87,8 +105,8 @@ __host__ __device__ constexpr int sort_tile_for(std::size_t key_bytes, std::size
 /// and 7.74, 512 x 9 7.38.
 __host__ __device__ constexpr int sort_blocks_per_sm(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
 {
-  bool const wide = key_bytes > 8 || value_bytes > 8 || (key_bytes == 8 && value_bytes != 0);
-  return c != sort_class::bucket || wide ? 1 : key_bytes <= 4 && value_bytes == 0 ? 3 : 2;
+  bool const wide = key_bytes > 8 || value_bytes > 8;
+  return c != sort_class::bucket || wide ? 1 : key_bytes <= 4 && value_bytes <= 4 ? 3 : 2;
 }
 
 /// Whether blocks that sort buckets list those that bins do not sort, for large blocks; others sort these digit by digit, which takes
@@ -219,6 +237,33 @@ constexpr std::size_t most_expected(int tile)
   return static_cast<std::size_t>(tile) * 5 / 4;
 }
 
+/// Up to this many, keys are taken for even: of 2^28 that are, the figure is off by more in three of a thousand samples, to no harm but that
+/// many buckets are long.
+constexpr std::size_t most_expected_evenly(std::size_t n, int buckets_log2)
+{
+  return (n >> buckets_log2) * 5 / 4 + 1;
+}
+
+/// Whether floating-point numbers of so many bytes may go by value. About zero only if there are so many: the bucket that zero is in has all exponents,
+/// and takes a block up to 0.3 ms, digit by digit. Short ones with values only if these are not too many: numbers from 0 to 1 are multiples of 2^-24, of which
+/// each then occurs so often that its bins are crowded. Measured on an H200, by value and otherwise, ms: normally distributed f64 2^24 0.87, 1.16; 2^22
+/// 0.44, 0.41; pairs of f32 and u32, from 0 to 1, 2^24 0.53, 0.59; 2^28 9.4, 8.0.
+__host__ __device__ constexpr std::size_t least_about_zero(std::size_t key_bytes)
+{
+  return std::size_t{1} << (key_bytes > 4 ? 24 : 25);
+}
+inline constexpr std::size_t most_short_by_value = std::size_t{1} << 26;
+__host__ __device__ constexpr bool
+goes_by_value(std::uint64_t n, std::size_t key_bytes, bool with_values, bool about_zero)
+{
+  return (!about_zero || n >= least_about_zero(key_bytes))
+      && (key_bytes > 4 || !with_values || n <= most_short_by_value);
+}
+
+/// How much wider buckets reach than a sample where keys may be rare towards its ends, as a part of its width at either end: of 2^28 normally
+/// distributed keys, 65,536 lie beyond either end of a sample of 4096, and about 1,500 beyond such margins.
+inline constexpr double margin_of_rare_keys = 0.125;
+
 /// Most of a sample that is met in one of n / 2^buckets_log2 buckets of `tile`, by chance: the mean and four times its square
 /// root, and a few where the mean is small. With 4 of them in place of 8, most even inputs of 2^25 keys would be taken for uneven.
 constexpr std::uint32_t most_in_sample(std::size_t n, int tile)
@@ -270,15 +315,10 @@ constexpr int buckets_log2_for(std::size_t n, std::size_t mean = mean_bucket)
   return log2;
 }
 
-/// Most elements that are sorted by buckets: as many as fit them with room for chance. Keys of 4 bytes with values go faster
-/// by digits as soon as two levels are needed: pairs of u32, 2^28, on an H200: 7.74 ms by buckets, 7.67 by digits; 2^24: 671 us
-/// and 547.
-constexpr std::size_t most_in_buckets(std::size_t key_bytes, std::size_t value_bytes)
-{
-  return key_bytes <= 4 && value_bytes != 0 ? std::size_t{1} << 20 : std::size_t{4352} << most_buckets_log2;
-}
+/// Most elements that are sorted by buckets that are not long: as many as fit them with room for chance.
+inline constexpr std::size_t most_in_buckets = std::size_t{4352} << most_buckets_log2;
 
-/// Whether keys and values of so many bytes have long buckets.
+/// Whether keys and values of so many bytes have long buckets, with their own blocks to sort them.
 constexpr bool has_long_buckets(std::size_t key_bytes, std::size_t value_bytes)
 {
   return (key_bytes == 4 || key_bytes == 8) && value_bytes == 0;
@@ -358,7 +398,15 @@ constexpr int rows_for(std::size_t n, int threads, int items)
 /// The kernel that brings the result back, and reversals.
 inline constexpr int home_threads = 512;
 
-/// Elements of a thread that are under way at once, and as many mirror images.
+/// Blocks of it, a multiprocessor, if there is so much to do.
+inline constexpr int home_blocks_per_sm = 4;
+
+/// Elements that a thread reverses at once, and vectors of 16 bytes. Measured on an H200, u32 that are reversed, 2^28: 541 us by vectors,
+/// 600 to 690 by elements, whatever their number; a copy takes 509.
+inline constexpr int reversed_at_once         = 8;
+inline constexpr int vectors_reversed_at_once = 4;
+
+/// Elements of a thread that are under way at once.
 __host__ __device__ constexpr int moved_at_once(std::size_t key_bytes, std::size_t value_bytes)
 {
   return key_bytes <= 4 && value_bytes <= 4 ? 16 : 8;

@@ -1,5 +1,5 @@
-// The kernel that sorts the buckets of keys alone, by itself: buckets of every size, in either array, by bins and by digits. And what
-// lanes sort of a bin.
+// The kernel that sorts the buckets of keys alone, by itself: buckets of every size, in either array, listed and not, by bins and by digits. And
+// what lanes sort of a bin.
 #include <testing/support/owned_memory.cuh>
 
 #include <gpusort/block/lane_sort.cuh>
@@ -13,6 +13,7 @@
 #include <thrust/device_vector.h>
 #include <thrust/functional.h>
 #include <thrust/host_vector.h>
+#include <thrust/sequence.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -212,19 +213,34 @@ void check_kind(kind which, int from)
   thrust::device_vector<std::uint64_t> begins_on_device(begins.begin(), begins.end());
   radix::findings<bits> found{};
   found.splits = 1;
+  // Those of the first array are all that fit, those of the second are listed, the last one first.
+  bool const are_listed = from == 1;
+  thrust::device_vector<std::uint32_t> list;
+  if (are_listed)
+  {
+    list.resize(buckets);
+    thrust::sequence(list.rbegin(), list.rend());
+    found.listed = buckets;
+  }
   device_variable<radix::findings<bits>> const findings(found);
   radix::bucket_table const table{
-    buckets_log2, nullptr, thrust::raw_pointer_cast(begins_on_device.data()), nullptr, nullptr};
+    buckets_log2,
+    nullptr,
+    thrust::raw_pointer_cast(begins_on_device.data()),
+    thrust::raw_pointer_cast(list.data()),
+    nullptr};
   radix::buffers<bits, block::no_values> const at{
     {thrust::raw_pointer_cast(arrays[0].data()), thrust::raw_pointer_cast(arrays[1].data())}, {}};
-  runtime::launch(radix::sort_buckets<bits, floats, Class>,
-                  {64, sorter::threads, sizeof(typename sorter::shared_storage)},
-                  nullptr,
-                  order,
-                  static_cast<radix::findings<bits> const*>(findings.get()),
-                  table,
-                  from,
-                  at);
+  runtime::launch(
+    radix::sort_buckets<bits, floats, Class>,
+    {64, sorter::threads, sizeof(typename sorter::shared_storage)},
+    nullptr,
+    order,
+    static_cast<radix::findings<bits> const*>(findings.get()),
+    table,
+    are_listed,
+    from,
+    at);
   require(cudaDeviceSynchronize(), "sort of buckets");
 
   thrust::host_vector<bits> const sorted = arrays[0];

@@ -245,8 +245,8 @@ void sort_long_buckets(std::uint64_t n)
 
 TEST(Large, RadixLongBuckets)
 {
-  sort_long_buckets<std::uint32_t>(radix::most_in_buckets(4, 0) + 1);
-  sort_long_buckets<std::uint64_t>(radix::most_in_buckets(8, 0) + 1);
+  sort_long_buckets<std::uint32_t>(radix::most_in_buckets + 1);
+  sort_long_buckets<std::uint64_t>(radix::most_in_buckets + 1);
 }
 
 TEST(Large, RadixLongestBuckets)

@@ -5,6 +5,7 @@
 #include <testing/support/inputs.h>
 #include <testing/support/types.cuh>
 
+#include <gpusort/radix/by_buckets.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/launch.cuh>
@@ -19,11 +20,13 @@
 #include <thrust/host_vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <type_traits>
@@ -414,6 +417,146 @@ TEST(RadixPaths, BucketsOfOneValueEach)
   }
 }
 
+TEST(RadixPaths, LongBucketsAmongOthers)
+{
+  // The mean of four even ones: two buckets and more in the place of one in the middle, and hardly any at the ends.
+  auto const mean_of_four = [](std::size_t i) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t part = 0; part < 4; ++part)
+    {
+      sum += mixed(4 * i + part) / 4;
+    }
+    return sum;
+  };
+  for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{1'200'007} : sizes_in_levels())
+  {
+    SCOPED_TRACE(n);
+    check(keys_from<std::int64_t>(n, [=](std::size_t i) { return static_cast<std::int64_t>(mean_of_four(i)); }));
+    if (in_a_hurry())
+    {
+      continue;
+    }
+    check(
+      keys_from<std::uint32_t>(n, [=](std::size_t i) { return static_cast<std::uint32_t>(mean_of_four(i) >> 32); }));
+    check(
+      keys_from<double>(n, [=](std::size_t i) { return 1.0 + static_cast<double>(mean_of_four(i) >> 12) * 0x1p-52; }));
+  }
+}
+
+/// Numbers as number(i) says, but for a few zeros, infinities and NaNs of both signs, which no sample meets.
+template <class Key, class Number>
+std::vector<Key> numbers_and_others(std::size_t n, Number number)
+{
+  using limits = std::numeric_limits<Key>;
+  return keys_from<Key>(n, [=](std::size_t i) {
+    Key const other = i % 3 == 0 ? limits::infinity() : i % 3 == 1 ? limits::quiet_NaN() : Key{0};
+    return i % 9001 == 77 ? std::copysign(other, i % 2 == 0 ? Key{-1} : Key{1}) : number(i);
+  });
+}
+
+template <class Key>
+auto number_of(gpusort::testing::distribution d, std::size_t n)
+{
+  return [=](std::size_t i) { return gpusort::testing::element<Key>(d, 3, i, n); };
+}
+
+template <class Key>
+void check_numbers(std::size_t n)
+{
+  using gpusort::testing::distribution;
+  check(keys_from<Key>(n, number_of<Key>(distribution::unit, n)));
+  check(numbers_and_others<Key>(n, number_of<Key>(distribution::unit, n)));
+  if (!in_a_hurry())
+  {
+    check(numbers_and_others<Key>(n, number_of<Key>(distribution::normal, n)));
+    // Rare towards the ends.
+    auto const mean_of_four = [](std::size_t i) {
+      Key sum = 0;
+      for (std::uint64_t part = 0; part < 4; ++part)
+      {
+        sum += gpusort::testing::unit_number<Key>(mixed(4 * i + part)) / 4;
+      }
+      return sum;
+    };
+    check(keys_from<Key>(n, mean_of_four));
+    check(keys_from<Key>(n, [=](std::size_t i) { return -1000 - mean_of_four(i); }));
+  }
+}
+
+TEST(RadixPaths, NumbersThatAreEvenByValue)
+{
+  // One wave of blocks, and buckets of one level and two.
+  for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{70'001}
+                                          : std::vector<std::size_t>{30'011, 70'001, 300'007, 1'000'003, 5'000'011})
+  {
+    SCOPED_TRACE(n);
+    check_numbers<float>(n);
+    check_numbers<double>(n);
+  }
+  std::size_t const n = 1'200'007;
+  check_order<float, thrust::less<float>>(
+    numbers_and_others<float>(n, number_of<float>(gpusort::testing::distribution::unit, n)));
+  check_order<double, thrust::greater<double>>(
+    numbers_and_others<double>(n, number_of<double>(gpusort::testing::distribution::unit, n)));
+}
+
+TEST(RadixPaths, MillionsOfNumbersAboutZero)
+{
+  std::size_t const n = gpusort::radix::least_about_zero + 12'345;
+  using gpusort::testing::distribution;
+  check_order<float, thrust::less<float>>(numbers_and_others<float>(n, number_of<float>(distribution::normal, n)));
+  check_order<double, thrust::greater<double>>(
+    numbers_and_others<double>(n, number_of<double>(distribution::normal, n)));
+}
+
+/// One bucket of exactly as many keys as blocks of either kind just sort, and one key more, among even ones.
+template <class Key>
+void check_long_buckets()
+{
+  using gpusort::radix::buckets_log2_for;
+  constexpr int bits   = static_cast<int>(sizeof(Key)) * 8;
+  std::size_t const n  = 1'200'007;
+  int const log2       = buckets_log2_for(n);
+  std::size_t const at = 100; // bucket
+  for (sort_class const c : {sort_class::bucket, sort_class::long_bucket})
+  {
+    bool const is_long = c == sort_class::long_bucket;
+    if (in_a_hurry() && !is_long)
+    {
+      continue;
+    }
+    std::size_t const most = is_long ? gpusort::radix::bucket_sort<Key, false, sort_class::long_bucket>::most
+                                     : gpusort::radix::bucket_sort<Key, false, sort_class::bucket>::most;
+    for (std::size_t const size : {most, most + 1})
+    {
+      SCOPED_TRACE(::testing::Message() << sizeof(Key) << " bytes, a bucket of " << size);
+      std::vector<Key> keys(n);
+      for (std::size_t i = 0; i < n; ++i)
+      {
+        std::uint64_t const random = mixed(i);
+        // Spread over the input, as a sample is.
+        bool const is_here   = (i + 1) * size / n != i * size / n;
+        std::uint64_t bucket = random >> (64 - log2);
+        if (is_here || bucket == at)
+        {
+          bucket = is_here ? at : at + 1 + random % 8;
+        }
+        keys[i] = static_cast<Key>((bucket << (64 - log2) | mixed(random) >> log2) >> (64 - bits));
+      }
+      check(keys);
+    }
+  }
+}
+
+TEST(RadixPaths, ALongBucketsLimit)
+{
+  if (!in_a_hurry())
+  {
+    check_long_buckets<std::uint32_t>();
+  }
+  check_long_buckets<std::uint64_t>();
+}
+
 TEST(RadixPaths, BucketsWhoseNeighboursCrowd)
 {
   // In order but for a key in a hundred, or in runs; with tiles that are full.
@@ -481,6 +624,25 @@ TEST(RadixPaths, EvenKeysOfFewDigits)
     // No multiples: buckets and bins tell all values apart.
     check(keys_from<std::uint32_t>(n, [=](std::size_t i) { return static_cast<std::uint32_t>(bits(i)); }));
     check(keys_from<std::uint64_t>(n, bits));
+  }
+}
+
+TEST(RadixPaths, OneDigit)
+{
+  // Any of them, with values that no key has, and one value but for a few keys that a sample does not meet.
+  for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{1'200'007} : sizes_in_levels())
+  {
+    SCOPED_TRACE(n);
+    auto const digit = [](std::size_t i) { return mixed(i) % 200 / 2 * 2 + 21; };
+    for (int const shift : in_a_hurry() ? std::vector<int>{8} : std::vector<int>{0, 8, 16, 24})
+    {
+      check(keys_from<std::uint32_t>(n, [=](std::size_t i) {
+        return 0x12345678u & ~(0xffu << shift) | static_cast<std::uint32_t>(digit(i)) << shift;
+      }));
+    }
+    check(keys_from<std::int64_t>(n, [=](std::size_t i) { return static_cast<std::int64_t>(digit(i)) << 56 | 99; }));
+    check(keys_from<double>(n, [=](std::size_t i) { return static_cast<double>(digit(i)) * 0x1p-40 + 1.0; }));
+    check(keys_from<std::uint64_t>(n, [=](std::size_t i) { return i % 1000 == 17 && i > n / 2 ? digit(i) : 5; }));
   }
 }
 

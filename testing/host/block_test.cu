@@ -479,9 +479,11 @@ void expect_that_radix_fits()
   EXPECT_LE(sizeof(small), most_shared_bytes);
   if constexpr (radix::lists_crowded(sizeof(Bits), radix::value_bytes_v<Value>))
   {
-    // Who has room for large blocks has it for those that sort buckets, whose crowded ones large blocks sort.
+    // Blocks that sort buckets, whose crowded ones large blocks sort, fit as many to a multiprocessor as there are registers for.
     using bucket = radix::block_sort_storage<Bits, false, Value, radix::sort_class::bucket>;
-    EXPECT_LE(sizeof(bucket), sizeof(large));
+    constexpr int blocks =
+      radix::sort_blocks_per_sm(sizeof(Bits), radix::value_bytes_v<Value>, radix::sort_class::bucket);
+    EXPECT_LE((sizeof(bucket) + 1024) * blocks, std::size_t{228} * 1024);
     EXPECT_LE(bucket::sorter::tile, large::sorter::tile);
     EXPECT_LT(small::sorter::tile, bucket::sorter::tile);
   }

@@ -1,4 +1,4 @@
-// The map from ranks to buckets, by host code alone: in order, in range, and even over what the sample spans.
+// The maps from ranks to buckets, by rank and by value, by host code alone: in order, in range, and even over what the sample spans.
 #include <gpusort/radix/bucket_map.h>
 #include <gpusort/radix/tuning.h>
 
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -145,6 +146,110 @@ TYPED_TEST(BucketMap, IsEvenOverTheSpanOfTheSample)
       EXPECT_NEAR(map(middle), (first + last) / 2.0, 2.0);
     }
   }
+}
+
+template <class Number>
+class ValueMap : public ::testing::Test
+{};
+using numbers = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(ValueMap, numbers);
+
+/// The ranks of a few numbers to take for the ends of a sample, and of all kinds of numbers to look for, in order.
+template <class Number>
+std::vector<Number> many_numbers()
+{
+  using limits = std::numeric_limits<Number>;
+  std::vector<Number> all{
+    -limits::quiet_NaN(), -limits::infinity(), -limits::max(), limits::max(), limits::infinity(), limits::quiet_NaN()};
+  all.push_back(0);
+  all.push_back(-Number{0});
+  all.push_back(limits::denorm_min());
+  all.push_back(-limits::min());
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  for (int i = 0; i < 3000; ++i)
+  {
+    all.push_back(static_cast<Number>(std::ldexp(unit(random), static_cast<int>(random() % 60) - 50)));
+  }
+  return all;
+}
+
+TYPED_TEST(ValueMap, KeepsTheOrderOfRanks)
+{
+  using bits             = bits_t<TypeParam>;
+  constexpr bits signs[] = {0, static_cast<bits>(~bits{0})};
+  for (bits const flip : signs)
+  {
+    key_order<bits, true> const order{flip};
+    std::vector<bits> ranks;
+    for (TypeParam const number : many_numbers<TypeParam>())
+    {
+      ranks.push_back(order.rank_of(bits_of(number)));
+    }
+    std::sort(ranks.begin(), ranks.end());
+    std::mt19937_64 random(11);
+    int maps = 0;
+    for (int round = 0; round < 300; ++round)
+    {
+      bits const a = ranks[random() % ranks.size()], b = ranks[random() % ranks.size()];
+      int const log2 = 8 + static_cast<int>(random() % 9);
+      auto const map = value_map<bits>::over(order, std::min(a, b), std::max(a, b), log2, round % 2 == 0 ? 0 : 0.125);
+      if (!map.exists())
+      {
+        continue;
+      }
+      ++maps;
+      EXPECT_EQ(map.last, (1u << log2) - 1);
+      std::uint32_t before = 0;
+      for (bits const rank : ranks)
+      {
+        std::uint32_t const bucket = map(rank);
+        ASSERT_LE(before, bucket);
+        ASSERT_LE(bucket, map.last);
+        before = bucket;
+      }
+      EXPECT_EQ(map(bits{0}), 0u);
+      EXPECT_EQ(map(static_cast<bits>(~bits{0})), map.last);
+    }
+    EXPECT_GT(maps, 200);
+  }
+}
+
+TYPED_TEST(ValueMap, IsEvenByValue)
+{
+  using bits = bits_t<TypeParam>;
+  for (bits const flip : {bits{0}, static_cast<bits>(~bits{0})})
+  {
+    key_order<bits, true> const order{flip};
+    auto const rank_of = [&](double number) { return order.rank_of(bits_of(static_cast<TypeParam>(number))); };
+    bits const a = rank_of(0.0003), b = rank_of(0.9998);
+    // Rounded outwards to all from 0 to 1.
+    auto const map = value_map<bits>::over(order, std::min(a, b), std::max(a, b), 16, 0);
+    ASSERT_TRUE(map.exists());
+    for (double number = 0.001; number < 1; number += 0.013)
+    {
+      double const expected = 65536 * (flip == 0 ? number : 1 - number);
+      EXPECT_NEAR(map(rank_of(number)), expected, 2) << number;
+    }
+  }
+}
+
+TYPED_TEST(ValueMap, IsThereOnlyBetweenFiniteNumbers)
+{
+  using bits   = bits_t<TypeParam>;
+  using limits = std::numeric_limits<TypeParam>;
+  key_order<bits, true> const order{0};
+  auto const exists = [&](TypeParam least, TypeParam greatest) {
+    return value_map<bits>::over(order, order.rank_of(bits_of(least)), order.rank_of(bits_of(greatest)), 10, 0)
+      .exists();
+  };
+  EXPECT_TRUE(exists(-1, 1));
+  EXPECT_FALSE(exists(1, 1));
+  EXPECT_FALSE(exists(-TypeParam{0}, 0));
+  EXPECT_FALSE(exists(0, limits::infinity()));
+  EXPECT_FALSE(exists(-limits::infinity(), 0));
+  EXPECT_FALSE(exists(0, limits::quiet_NaN()));
+  EXPECT_FALSE(exists(-limits::max(), limits::max()));
 }
 
 // Keys of an even input that is taken for uneven are sorted, but take their time. A bucket's part of the sample is a number

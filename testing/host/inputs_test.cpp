@@ -85,7 +85,7 @@ struct gpusort::testing::key_from_bits<named>
 
 TEST(Names, GoBothWays)
 {
-  EXPECT_EQ(std::size(all_distributions), 22u);
+  EXPECT_EQ(std::size(all_distributions), 24u);
   std::set<std::string> names;
   for (distribution const d : all_distributions)
   {
@@ -137,6 +137,34 @@ using key_types =
                    bool,
                    colour>;
 TYPED_TEST_SUITE(Keys, key_types, type_names);
+
+template <class Number>
+class Numbers : public ::testing::Test
+{};
+using number_types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(Numbers, number_types, type_names);
+
+TYPED_TEST(Numbers, AreEvenOrNormalByValue)
+{
+  constexpr std::size_t n = 20000;
+  double sum_of_unit = 0, sum = 0, squares = 0;
+  std::size_t below_a_quarter = 0;
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    auto const unit   = element<TypeParam>(distribution::unit, 5, i, n);
+    auto const normal = element<TypeParam>(distribution::normal, 5, i, n);
+    ASSERT_GE(unit, 0);
+    ASSERT_LT(unit, 1);
+    sum_of_unit += unit;
+    below_a_quarter += unit < TypeParam{0.25} ? 1 : 0;
+    sum += normal;
+    squares += static_cast<double>(normal) * static_cast<double>(normal);
+  }
+  EXPECT_NEAR(sum_of_unit / n, 0.5, 0.01);
+  EXPECT_NEAR(static_cast<double>(below_a_quarter) / n, 0.25, 0.02);
+  EXPECT_NEAR(sum / n, 0.0, 0.03);
+  EXPECT_NEAR(squares / n, 1.0, 0.05);
+}
 
 TYPED_TEST(Keys, AreAFunctionOfSeedAndIndex)
 {

@@ -48,7 +48,10 @@ enum class distribution
   coarse, // U rounded down to a multiple of 2^-24: keys of 32 bits are multiples of 256
   eight_bits, // C, but for bits 17 to 24 from the top, which are those of U
   common_prefix, // the first 48 bits are those of C, the others those of U
-  half_alike // every other key, by chance, as common_prefix, the others U
+  half_alike, // every other key, by chance, as common_prefix, the others U
+  // By value and not by rank, for float and double; the same as uniform and gaussian for other keys:
+  unit, // numbers evenly spread from 0 to 1
+  normal // the sum of twelve of those, less 6: mean 0, standard deviation 1
 };
 
 inline constexpr distribution all_distributions[] = {
@@ -57,7 +60,7 @@ inline constexpr distribution all_distributions[] = {
   distribution::few_distinct,  distribution::zipf,       distribution::entropy_1, distribution::entropy_2,
   distribution::entropy_3,     distribution::entropy_4,  distribution::entropy_5, distribution::runs,
   distribution::organ_pipe,    distribution::two_values, distribution::coarse,    distribution::eight_bits,
-  distribution::common_prefix, distribution::half_alike};
+  distribution::common_prefix, distribution::half_alike, distribution::unit,      distribution::normal};
 
 constexpr char const* name_of(distribution d)
 {
@@ -86,6 +89,8 @@ constexpr char const* name_of(distribution d)
     case distribution::eight_bits: return "eight_bits";
     case distribution::common_prefix: return "common_prefix";
     case distribution::half_alike: return "half_alike";
+    case distribution::unit: return "unit";
+    case distribution::normal: return "normal";
       // clang-format on
   }
   return "";
@@ -203,6 +208,7 @@ __host__ __device__ constexpr Fraction fraction(distribution d, std::uint64_t se
   switch (d)
   {
     case distribution::uniform:
+    case distribution::unit:
       return u;
     case distribution::sorted:
       return part(i, n, u);
@@ -215,6 +221,7 @@ __host__ __device__ constexpr Fraction fraction(distribution d, std::uint64_t se
     case distribution::bucket:
       return part(i * (blocks * blocks) / n % blocks, blocks, u);
     case distribution::gaussian:
+    case distribution::normal:
       return (u >> 2) + (random<Fraction>(seed, 1, i) >> 2) + (random<Fraction>(seed, 2, i) >> 2)
            + (random<Fraction>(seed, 3, i) >> 2);
     case distribution::staggered:
@@ -386,10 +393,34 @@ struct key_from_bits<__nv_bfloat16>
   }
 };
 
+/// A number from 0 to less than 1, with as many bits as all that are at least a half have.
+template <class Number>
+__host__ __device__ Number unit_number(std::uint64_t random)
+{
+  constexpr int bits = sizeof(Number) == 4 ? 24 : 53;
+  return static_cast<Number>(random >> (64 - bits)) / static_cast<Number>(std::uint64_t{1} << bits);
+}
+
 /// Element i of n keys of a distribution. Requires: i < n <= 2^50.
 template <class Key>
 __host__ __device__ Key element(distribution d, std::uint64_t seed, std::uint64_t i, std::uint64_t n)
 {
+  if constexpr (std::is_same_v<Key, float> || std::is_same_v<Key, double>)
+  {
+    if (d == distribution::unit || d == distribution::normal)
+    {
+      if (d == distribution::unit)
+      {
+        return unit_number<Key>(inputs::random<std::uint64_t>(seed, 0, i));
+      }
+      double sum = -6;
+      for (unsigned k = 0; k < 12; ++k)
+      {
+        sum += unit_number<double>(inputs::random<std::uint64_t>(seed, k, i));
+      }
+      return static_cast<Key>(sum);
+    }
+  }
   using make = key_from_bits<Key>;
   return make::make(inputs::fraction<typename make::fraction>(d, seed, i, n));
 }
