@@ -502,11 +502,14 @@ TEST(RadixPaths, NumbersThatAreEvenByValue)
 
 TEST(RadixPaths, MillionsOfNumbersAboutZero)
 {
-  std::size_t const n = gpusort::radix::least_about_zero + 12'345;
+  using gpusort::radix::least_about_zero;
   using gpusort::testing::distribution;
-  check_order<float, thrust::less<float>>(numbers_and_others<float>(n, number_of<float>(distribution::normal, n)));
+  std::size_t const of_floats  = least_about_zero(sizeof(float)) + 12'345;
+  std::size_t const of_doubles = least_about_zero(sizeof(double)) + 12'345;
+  check_order<float, thrust::less<float>>(
+    numbers_and_others<float>(of_floats, number_of<float>(distribution::normal, of_floats)));
   check_order<double, thrust::greater<double>>(
-    numbers_and_others<double>(n, number_of<double>(distribution::normal, n)));
+    numbers_and_others<double>(of_doubles, number_of<double>(distribution::normal, of_doubles)));
 }
 
 /// One bucket of exactly as many keys as blocks of either kind just sort, and one key more, among even ones.
