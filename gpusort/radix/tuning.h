@@ -102,7 +102,8 @@ __host__ __device__ constexpr int sort_tile_for(std::size_t key_bytes, std::size
 /// Blocks that sort buckets, a multiprocessor: what registers are shared out for. Measured on an H200, uniform keys, 2^28, in
 /// ms for the whole sort, with one and with two: u64 8.9, 7.9; pairs of u32 7.65, 7.5; u128 16.3, 18.9. u32: 512 x 9 with two
 /// 4.24, 256 x 18 with three 4.09, with four 4.09; u64, before it was read again (`rereads`), 256 x 18 with two and three 7.95
-/// and 7.74, 512 x 9 7.38.
+/// and 7.74, 512 x 9 7.38. Those of pairs and u128 are of blocks that held elements in registers. Staged, 2^28: pairs of u32, three, 6.42; (u64, u32), two,
+/// 9.5; pairs of u64, two, 10.6; u128, one of 1024 threads, 12.7; others not tried.
 __host__ __device__ constexpr int sort_blocks_per_sm(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
 {
   bool const wide = key_bytes > 8 || value_bytes > 8;
