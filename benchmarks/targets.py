@@ -66,6 +66,7 @@ TARGETS = [
     radix("u32", "none", powers(28, 28), 2.5, ["eight_bits"]),
     radix("u8 u16 u32 u64", "none", powers(28, 28), 1, UNEVEN),
     radix("u32 u64", "u32", powers(28, 28), 1, UNEVEN),
+    radix("f32 f64", "none", powers(22, 28), 1, ["unit", "normal"]),
     Target("plain", ["u32", "u64"], ["none", "u32"], "less", ["uniform"], powers(8, 28, 4), ["plain"], "thrust", 1.5),
     comparison("u32", "none", powers(24, 30), "merge", 1.2),
     comparison("u64", "none", powers(24, 30), "merge", 1.3),
