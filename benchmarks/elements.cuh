@@ -87,6 +87,11 @@ struct by_product
     constexpr auto factor = static_cast<Key>(0x9e3779b97f4a7c15u);
     return a * factor < b * factor;
   }
+  template <int Words>
+  __host__ __device__ bool operator()(record<Words> const& a, record<Words> const& b) const
+  {
+    return (*this)(a.key, b.key);
+  }
 };
 
 template <order Order, class Key>

@@ -59,6 +59,7 @@ std::vector<combination> const& combinations()
     one<u64, no_value, order::custom>(),    one<u32, u32, order::custom>(),      one<u64, u64, order::custom>(),
     one<r16, no_value, order::custom>(),    one<r64, no_value, order::custom>(), one<u32, no_value, order::scrambled>(),
     one<u64, no_value, order::scrambled>(), one<u32, u32, order::scrambled>(),   one<u64, u64, order::scrambled>(),
+    one<r16, no_value, order::scrambled>(),
   };
   return all;
 }

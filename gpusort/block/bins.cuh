@@ -17,7 +17,8 @@ namespace gpusort::block
 /// For callers that trust the order of ranks: nobody is asked, and nothing is checked.
 struct trusts_ranks
 {
-  static constexpr bool asks = false;
+  static constexpr bool asks  = false;
+  static constexpr bool mends = false;
 
   template <class Bits>
   __device__ bool operator()(Bits, Bits) const

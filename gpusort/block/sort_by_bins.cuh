@@ -10,10 +10,10 @@
 namespace gpusort::block
 {
 
-/// Keys alone are held in registers, keys with values are staged in shared memory.
+/// Keys alone are held in registers, if their ranks tell them; others, and keys with values, are staged in shared memory.
 template <class Bits, class Value, class Order, int Threads, int Items, bool Splits>
 using sort_by_bins =
-  std::conditional_t<std::is_empty_v<Value>,
+  std::conditional_t<std::is_empty_v<Value> && Order::tells_keys,
                      bin_sort<Bits, no_values, Order, Threads, Items, Splits>,
                      staged_bin_sort<Bits, Value, Order, Threads, Threads * Items, Splits>>;
 
@@ -70,7 +70,7 @@ __device__ bool sort_runs_by_bins(
   Value* values_out,
   Agrees const& agrees)
 {
-  if constexpr (std::is_same_v<Value, no_values>)
+  if constexpr (!Sorter::is_staged)
   {
     keys_in_runs<Bits, Source> keys{source, first};
     return Sorter::sort(shared, order, n, keys, keys_out, values_out, agrees);

@@ -16,7 +16,8 @@
 namespace gpusort::block
 {
 
-/// Up to `Most` elements; `Order` and `Splits` as in bin_sort.
+/// Up to `Most` elements; `Order` and `Splits` as in bin_sort, but that ranks need not tell keys: `Order::rank` is their type, and
+/// `Order::tells_keys` says whether `bits_of_rank` exists.
 template <class Bits, class Value, class Order, int Threads, int Most, bool Splits>
 class staged_bin_sort
 {
@@ -29,23 +30,27 @@ class staged_bin_sort
 
   using bins = key_bins<Threads, (Most >= 4096 ? 13 : 12), false, Most / 6, Splits>;
 
+  using rank_type = typename Order::rank;
+
   static constexpr int at_once      = 4; // elements that a thread reads
   static constexpr bool with_values = !std::is_same_v<Value, no_values>;
 
 public:
-  static constexpr int tile = Most;
+  static constexpr int tile       = Most;
+  static constexpr bool is_staged = true;
 
   struct shared_storage
   {
     alignas(16) char tokens[bins::template bytes_of<long_token>(Most)];
     alignas(16) char staged[Most * (sizeof(Bits) < sizeof(Value) ? sizeof(Value) : sizeof(Bits))]; // keys, then values
     typename bins::shared_storage bins_of_tile;
-    span_storage<Bits, Threads> span;
+    span_storage<rank_type, Threads> span;
   };
 
   /// keys_out and values_out are the n keys and values of a source, as in tile.cuh, sorted. They may be where it reads from: all
   /// keys are read before any is written, and so are values.
-  /// `agrees(a, b)` is asked about all keys that are neighbours in the end, and `all_agree` what follows from that.
+  /// `agrees(a, b)` is asked about all keys that are neighbours in the end, and `all_agree` what follows from that. If it `mends`,
+  /// agrees(a, b, came_first) says whether neighbours are in order, as stable as is asked for; those few that are not, change places.
   /// Returns false, with nothing written, if too many keys are close to each other, or somebody does not agree.
   /// n <= most. Called by all threads of a block; shared memory may be used again after a barrier.
   template <class Source, class Agrees = trusts_ranks>
@@ -59,22 +64,22 @@ public:
        Agrees const& agrees = {})
   {
     bins::clear(shared.bins_of_tile);
-    Bits least = static_cast<Bits>(~Bits{0}), greatest = 0;
+    rank_type least = static_cast<rank_type>(~rank_type{0}), greatest = 0;
     bool loses = false;
     stage<Bits>(
       n,
       shared,
       source,
       [&](auto& held, int first_row) { source.template load_keys<warps>(held, n, first_row); },
-      [&](Bits key) {
-        Bits const rank = order.rank_of(key);
-        loses           = loses || order.loses(key);
-        least           = rank < least ? rank : least;
-        greatest        = greatest < rank ? rank : greatest;
+      [&](Bits const& key) {
+        rank_type const rank = order.rank_of(key);
+        loses                = loses || order.loses(key);
+        least                = rank < least ? rank : least;
+        greatest             = greatest < rank ? rank : greatest;
       });
     loses           = span_of_block(shared.span, least, greatest, loses);
-    int const width = bit_width(static_cast<Bits>(greatest - least));
-    if constexpr (sizeof(Bits) <= 4)
+    int const width = bit_width(static_cast<rank_type>(greatest - least));
+    if constexpr (sizeof(rank_type) <= 4)
     {
       if (width + place_bits <= 32)
       {
@@ -142,7 +147,7 @@ private:
     shared_storage& shared,
     Order const& order,
     int n,
-    Bits least,
+    rank_type least,
     int width,
     bool loses,
     Source& source,
@@ -162,7 +167,7 @@ private:
     Bits const* const keys = staged<Bits>(shared);
     auto const token_at    = [&](int at) {
       return static_cast<Token>(
-        static_cast<Token>(static_cast<Bits>(order.rank_of(keys[at]) - least) >> left_out) << place_bits
+        static_cast<Token>(static_cast<rank_type>(order.rank_of(keys[at]) - least) >> left_out) << place_bits
         | static_cast<Token>(at));
     };
     auto const bin_of = [&](Token token) {
@@ -189,11 +194,22 @@ private:
       return false;
     }
     bool const staged_only = left_out != 0 || loses; // a token does not tell its key
-    auto const key_of      = [&](Token token) {
-      return staged_only ? keys[place_in(token)]
-                              : order.bits_of_rank(static_cast<Bits>(least + static_cast<Bits>(token >> place_bits)));
+    auto const key_of      = [&](Token token) -> Bits {
+      if constexpr (Order::tells_keys)
+      {
+        if (!staged_only)
+        {
+          return order.bits_of_rank(static_cast<Bits>(least + static_cast<Bits>(token >> place_bits)));
+        }
+      }
+      return keys[place_in(token)];
     };
     auto const token_in = [&](int at) -> Token& { return tokens[bins::template index_of<Token>(at)]; };
+    auto const swap     = [&](int at) { // with the next
+      Token const first = token_in(at);
+      token_in(at)      = token_in(at + 1);
+      token_in(at + 1)  = first;
+    };
     auto const is_right = [&] { // as far as this thread sees
       bool right = true;
       for_places(n, [&](int at) {
@@ -205,7 +221,14 @@ private:
           Bits const own  = key_of(token);
           Bits const last = key_of(before);
           agrees.note(at, n, own);
-          right = right && (at == 0 || (order.rank_of(last) <= order.rank_of(own) && agrees(last, own)));
+          if constexpr (Agrees::mends)
+          {
+            right = right && (at == 0 || agrees(last, own, place_in(before) < place_in(token)));
+          }
+          else
+          {
+            right = right && (at == 0 || (order.rank_of(last) <= order.rank_of(own) && agrees(last, own)));
+          }
         }
       });
       return right;
@@ -213,15 +236,21 @@ private:
     if (Agrees::asks || left_out != 0) // otherwise tokens are in the order of all of their ranks
     {
       bool right = is_right();
-      if (Splits && left_out != 0 && __syncthreads_or(!right) != 0)
+      if ((Agrees::mends || (Splits && left_out != 0)) && __syncthreads_or(!right) != 0)
       {
-        auto const rank_at = [&](int at) { return order.rank_of(keys[place_in(token_in(at))]); };
-        auto const swap    = [&](int at) {
-          Token const first = token_in(at);
-          token_in(at)      = token_in(at + 1);
-          token_in(at + 1)  = first;
+        auto const place_at     = [&](int at) { return place_in(token_in(at)); };
+        auto const goes_forward = [&](int later, int at) {
+          int const a = place_at(later), b = place_at(at);
+          if constexpr (Agrees::mends)
+          {
+            return !agrees(keys[b], keys[a], b < a);
+          }
+          else
+          {
+            return order.rank_of(keys[a]) < order.rank_of(keys[b]);
+          }
         };
-        if (!order_neighbours<Threads>(n, [&](int a, int b) { return rank_at(a) < rank_at(b); }, swap))
+        if (!order_neighbours<Threads>(n, goes_forward, swap))
         {
           return false;
         }

@@ -21,23 +21,23 @@ namespace gpusort::hybrid
 /// How blocks sort by value.
 template <class Key, class Value>
 using value_sort =
-  block::sort_by_bins<radix::bits_t<Key>,
+  block::sort_by_bins<radix::value_bits_t<Key>,
                       Value,
-                      radix::key_order_t<Key>,
+                      radix::value_order_t<Key>,
                       value_sort_shape_v<Key, Value>.threads,
                       value_sort_shape_v<Key, Value>.items,
                       false>;
 
 template <class Key, class Value>
 using value_source =
-  block::run_source<radix::bits_t<Key>, Value, value_sort_shape_v<Key, Value>.threads, most_by_value<Key, Value>>;
+  block::run_source<radix::value_bits_t<Key>, Value, value_sort_shape_v<Key, Value>.threads, most_by_value<Key, Value>>;
 
 template <class Key, class Value>
 struct value_sort_storage
 {
   typename value_sort<Key, Value>::shared_storage sorter;
   typename value_source<Key, Value>::shared_storage source;
-  radix::bits_t<Key> first_key;
+  radix::value_bits_t<Key> first_key;
 };
 
 /// Lists the buckets of a work once more, as many together as a block merges; those that are too large for that by themselves are left
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(
     buffers<Key, Value> at, work* works, std::uint32_t* left, leftover* leftovers, split_level<Key> level, Compare comp)
 {
   using sorter                = value_sort<Key, Value>;
-  using bits                  = radix::bits_t<Key>;
+  using bits                  = radix::value_bits_t<Key>;
   constexpr bool with_values  = !std::is_same_v<Value, block::no_values>;
   constexpr block_shape shape = value_sort_shape_v<Key, Value>;
   static_assert(most_of_v<Key, Value> <= most_by_value<Key, Value>);

@@ -80,7 +80,7 @@ struct sample_sort
         level.tiles       = n / static_cast<std::size_t>(tile) + segments + 1;
         level.groups      = level.tiles / tiles_of_group + segments + 1;
         level.trees       = layout.add(segments, sizeof(splitter_tree<Key>), alignof(splitter_tree<Key>));
-        level.guesses     = tries_values && log2 >= least_guessed_log2;
+        level.guesses     = guesses_buckets_v<Key, Value, Compare> && log2 >= least_guessed_log2;
         level.cells       = layout.add(level.guesses ? segments : 0, sizeof(value_cells), alignof(value_cells));
         level.starts      = layout.add(level.tiles << log2, sizeof(std::uint16_t));
         level.counts      = counts_of_groups;
@@ -114,7 +114,7 @@ struct sample_sort
       large += at;
       leftovers += at;
       cuts += at;
-      if constexpr (tries_values && Form::merges_small_inputs)
+      if constexpr (merge::one_wave::can_sort<Key, Value, Compare> && Form::merges_small_inputs)
       {
         in_wave = merge::one_wave::may_sort<Key, Value, Compare>(n);
         verdict = layout.add(in_wave ? 1 : 0, sizeof(merge::wave_verdict));
@@ -160,7 +160,7 @@ struct sample_sort
                            Form::finishes_large ? runtime::at_offset<large_bucket>(base, plan.large) : nullptr,
                            runtime::at_offset<leftover>(base, plan.leftovers)};
     merge::wave_verdict const* wave = nullptr;
-    if constexpr (plan.tries_values && Form::merges_small_inputs)
+    if constexpr (merge::one_wave::can_sort<Key, carried, Compare> && Form::merges_small_inputs)
     {
       auto* const verdict = runtime::at_offset<merge::wave_verdict>(base, plan.verdict);
       radix::buffers<Key, carried> const arrays{{at.keys[0], at.keys[1]}, {at.values[0], at.values[1]}};

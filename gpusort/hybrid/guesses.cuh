@@ -15,6 +15,11 @@
 namespace gpusort::hybrid
 {
 
+/// Whether buckets are guessed where comparators go by values. Not those of records: finding their field takes more than it saves. Measured on
+/// an H200, records of 16 bytes, 2^24, first and second order_tiles: 204 and 262 us, with guesses 245 and 292.
+template <class Key, class Value, class Compare>
+inline constexpr bool guesses_buckets_v = radix::tries_values_v<Key, Value, Compare> && radix::is_number_v<Key>;
+
 /// How a segment's keys are guessed, in device memory. Its values, but for those of the first bucket, are cut into cells of equal width,
 /// in the order of values that the comparator seems to have; the first key of its sample in each is a splitter.
 struct value_cells

@@ -337,20 +337,23 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample
     auto const sorted = [&](int place) -> Key const& { return choice::sorted_at(shared.sample, place); };
     if (level.number == 0 && level.most_by_value > 0)
     {
-      which = radix::order_of_sorted<choice::threads, Key>(count, sorted);
+      which = radix::order_of_sorted<choice::threads, Key>(count, sorted, comp);
       if (threadIdx.x == 0)
       {
         level.all->value_order = which;
       }
     }
-    if (level.cells != nullptr)
+    if constexpr (radix::is_number_v<Key>)
     {
-      value_cells const cells =
-        hybrid::place_evenly<choice::threads, Key>(shared.places, which, count, of_buckets, sorted);
-      are_placed = cells.order != radix::value_order::other;
-      if (threadIdx.x == 0)
+      if (level.cells != nullptr)
       {
-        level.cells[blockIdx.x] = cells;
+        value_cells const cells =
+          hybrid::place_evenly<choice::threads, Key>(shared.places, which, count, of_buckets, sorted);
+        are_placed = cells.order != radix::value_order::other;
+        if (threadIdx.x == 0)
+        {
+          level.cells[blockIdx.x] = cells;
+        }
       }
     }
   }
@@ -367,10 +370,8 @@ inline constexpr block_shape tile_shape_v = tile_shape_for(sizeof(Key), value_by
 
 /// How buckets are found.
 template <class Key, class Value, class Compare>
-using bucket_search =
-  std::conditional_t<radix::tries_values_v<Key, Value, Compare>,
-                     guessing_search<Key, Compare>,
-                     splitter_search<Key, Compare>>;
+using bucket_search = std::
+  conditional_t<guesses_buckets_v<Key, Value, Compare>, guessing_search<Key, Compare>, splitter_search<Key, Compare>>;
 
 template <class Key, class Value, class Compare>
 using bucket_partition =
@@ -403,7 +404,7 @@ struct order_storage
   typename bucket_partition<Key, Value, Compare>::shared_storage tile;
   typename tile_source<Key, Value>::shared_storage source;
   splitter_tree<Key> tree;
-  std::conditional_t<radix::tries_values_v<Key, Value, Compare>, guess_storage<Key>, no_guesses> guesses;
+  std::conditional_t<guesses_buckets_v<Key, Value, Compare>, guess_storage<Key>, no_guesses> guesses;
 };
 
 /// Reads what a block needs to guess the buckets of a segment whose tree is for 2^log2. Returns the first of its splitters. Called by all
@@ -476,7 +477,7 @@ __launch_bounds__(tile_shape_v<Key, Value>.threads,
   }
   splitter_search<Key, Compare> const by_tree{shared.tree, splits ? level.log2 : 0, has_repeats, comp};
   auto const search = [&] {
-    if constexpr (radix::tries_values_v<Key, Value, Compare>)
+    if constexpr (guesses_buckets_v<Key, Value, Compare>)
     {
       value_cells const cells = splits && level.cells != nullptr ? level.cells[segment] : value_cells{};
       bool const guesses      = cells.order != radix::value_order::other;
@@ -519,7 +520,8 @@ template <class Key, class Value>
 inline constexpr int most_of_v = sort_shape_v<Key, Value>.threads * sort_shape_v<Key, Value>.items;
 
 template <class Key, class Value>
-inline constexpr block_shape value_sort_shape_v = value_sort_shape_for(sizeof(Key), value_bytes_v<Value>);
+inline constexpr block_shape value_sort_shape_v =
+  value_sort_shape_for(sizeof(Key), value_bytes_v<Value>, !radix::is_number_v<Key>);
 
 /// Elements that a block sorts by value, where blocks try that: more than those that merge, only if that is worth it.
 template <class Key, class Value>
@@ -610,7 +612,7 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
   std::uint64_t total              = 0;
   if (own < count)
   {
-    constexpr std::uint32_t together = 8; // loads under way
+    constexpr std::uint32_t together = 32; // loads under way
     unsigned long long* const counts = level.before + (tiles.before - level.before) + own;
     std::uint32_t const groups       = whole.size() == 0 ? 0 : tiles.groups();
     for (std::uint32_t base = 0; base < groups; base += together)

@@ -91,9 +91,18 @@ __host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, 
 /// keys, in ms for the whole sort: u32 2^28 6.15 (1024 x 9 for 1 block 6.7, 512 x 18 for 1 6.9); u64 2^28 9.5 (512 x 18 for 2: 11.0;
 /// 512 x 13 for 2, which takes a third level: 11.2); pairs of u32 2^26 2.15 (1024 x 8 for 1 block 2.33), pairs of u64 2^24 0.87 (1024
 /// x 8 for 1 block 0.89).
-__host__ __device__ constexpr block_shape value_sort_shape_for(std::size_t key_bytes, std::size_t value_bytes)
+__host__ __device__ constexpr block_shape
+value_sort_shape_for(std::size_t key_bytes, std::size_t value_bytes, bool is_record)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
+  if (is_record && value_bytes == 0)
+  {
+    return key_bytes <= 8 ? block_shape{1024, 7, 1} : block_shape{512, 7, 2};
+  }
+  if (key_bytes > 8)
+  {
+    return {512, 5, 2};
+  }
   if (value_bytes == 0)
   {
     return key_bytes <= 4 ? block_shape{512, 18, 2} : block_shape{1024, 9, 1};
@@ -158,11 +167,18 @@ inline constexpr std::size_t blocks_for_small_inputs = 256;
 inline constexpr unsigned most_unevenness = 2;
 inline constexpr int least_guessed_log2   = 4;
 
-/// Elements that neighbouring buckets have that are sorted together: of a small input, few enough for all multiprocessors.
+/// Elements that neighbouring buckets have that are sorted together: of a small input, few enough for all multiprocessors, with room for buckets
+/// that do not fill it; of one that is a little too large for that, so many that blocks sort twice each. Measured on an H200, records of 16 bytes,
+/// 2^20: sorting buckets took 43 us with as many as fit a block.
 constexpr std::size_t elements_together(std::size_t n, std::size_t most)
 {
   std::size_t const even = n / blocks_for_small_inputs;
-  return even < most / 4 ? most / 4 : even < most ? even : most;
+  std::size_t const once = even * 5 / 4;
+  return once < most / 4 ? most / 4
+       : once <= most    ? once
+       : even * 10 <= most * 9 || even * 5 > most * 8
+         ? most
+         : once / 2;
 }
 
 /// Elements that a thread takes at least, in a split of a small input.

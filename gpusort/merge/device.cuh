@@ -86,7 +86,7 @@ struct many_ways
         samples[parity] = merging.add(samples_of(steps, n, parity), sizeof(Key), alignof(Key));
       }
       std::size_t bytes = merging.bytes();
-      if constexpr (radix::tries_values_v<Key, Value, Compare>)
+      if constexpr (one_wave::can_sort<Key, Value, Compare>)
       {
         in_wave = one_wave::may_sort<Key, Value, Compare>(n);
         verdict = layout.add(in_wave ? 1 : 0, sizeof(wave_verdict));
@@ -127,7 +127,7 @@ struct many_ways
       return;
     }
     wave_verdict* wave = nullptr;
-    if constexpr (radix::tries_values_v<Key, Value, Compare>)
+    if constexpr (one_wave::can_sort<Key, Value, Compare>)
     {
       void* const base    = plan.layout.base(scratch);
       auto* const verdict = runtime::at_offset<wave_verdict>(base, plan.verdict);

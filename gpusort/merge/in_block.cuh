@@ -20,12 +20,13 @@ namespace gpusort::merge
 template <class Key, class Value, block_class Class>
 struct value_block
 {
-  static constexpr one_block_shape shape = one_block_shape_for(Class, !std::is_empty_v<Value>);
+  static constexpr one_block_shape shape = one_block_shape_for(Class, !std::is_empty_v<Value> || sizeof(Key) > 8);
   static constexpr int most              = shape.threads * shape.items;
 
-  using bits           = radix::bits_t<Key>;
-  using order          = radix::key_order_t<Key>;
-  using sorter         = block::sort_by_bins<bits, Value, order, shape.threads, shape.items, true>;
+  using bits           = radix::value_bits_t<Key>;
+  using order          = radix::value_order_t<Key>;
+  using carried        = std::conditional_t<std::is_empty_v<Value>, block::no_values, Value>;
+  using sorter         = block::sort_by_bins<bits, carried, order, shape.threads, shape.items, true>;
   using shared_storage = typename sorter::shared_storage;
 
   /// Sorts n > 1 elements where they are, if the comparator agrees: returns whether it does, for some neighbours first and then for
@@ -40,16 +41,8 @@ struct value_block
     }
     radix::asks_comparator<Key, Compare> const agrees{radix::order_of_values<Key>(which), nullptr, comp};
     auto* const key_bits = reinterpret_cast<bits*>(keys);
-    if constexpr (std::is_empty_v<Value>)
-    {
-      block::contiguous_source<bits, block::no_values> const elements{key_bits, nullptr};
-      return sorter::sort(shared, agrees.order, n, elements, key_bits, static_cast<block::no_values*>(nullptr), agrees);
-    }
-    else
-    {
-      block::contiguous_source<bits, Value> const source{key_bits, values};
-      return sorter::sort(shared, agrees.order, n, source, key_bits, values, agrees);
-    }
+    block::contiguous_source<bits, carried> const source{key_bits, reinterpret_cast<carried*>(values)};
+    return sorter::sort(shared, agrees.order, n, source, key_bits, reinterpret_cast<carried*>(values), agrees);
   }
 };
 

@@ -49,9 +49,10 @@ struct asks_about_tile
 template <class Key, class Compare>
 struct wave_vote
 {
-  using bits                 = radix::bits_t<Key>;
-  using state                = ::cuda::atomic_ref<wave_verdict, ::cuda::thread_scope_device>;
-  static constexpr bool asks = true;
+  using bits                  = radix::bits_t<Key>;
+  using state                 = ::cuda::atomic_ref<wave_verdict, ::cuda::thread_scope_device>;
+  static constexpr bool asks  = true;
+  static constexpr bool mends = false;
 
   radix::asks_comparator<Key, Compare> neighbours;
   wave_verdict* all;
@@ -257,11 +258,15 @@ struct one_wave
     }
   };
 
+  /// Records would have to be looked at once more, for the field that all tiles agree on.
+  template <class Key, class Value, class Compare>
+  static constexpr bool can_sort = radix::tries_values_v<Key, Value, Compare> && radix::is_number_v<Key>;
+
   /// Whether it is tried for n elements.
   template <class Key, class Value, class Compare>
   static constexpr bool may_sort(std::size_t n)
   {
-    return radix::tries_values_v<Key, Value, Compare> && n >= least_in_wave && n <= radix::most_in_wave;
+    return can_sort<Key, Value, Compare> && n >= least_in_wave && n <= radix::most_in_wave;
   }
 
   /// Sorts n elements, or leaves them as they are: `all` says which. Returns whether it has been tried. `base`: a plan's memory.

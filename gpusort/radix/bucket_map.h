@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 namespace gpusort::radix
@@ -23,6 +24,13 @@ struct bucket_map
   std::uint32_t scale; // buckets by the step, times 2^32; 0: a step is a bucket
   std::int32_t shift; // ranks by the step, as a power of two
   std::uint32_t last; // bucket
+
+  /// The bucket of a rank, in whatever order.
+  template <class Order>
+  __host__ __device__ std::uint32_t operator()(Order const&, Bits rank) const
+  {
+    return (*this)(rank);
+  }
 
   __host__ __device__ std::uint32_t operator()(Bits rank) const
   {
@@ -92,11 +100,10 @@ template <class Bits>
 struct value_map
 {
   using number = std::conditional_t<sizeof(Bits) <= 4, float, double>;
+  using order  = key_order<Bits, true>; // of the ranks; not kept, as who maps ranks has it
 
-  key_order<Bits, true> order;
-  Bits least, greatest; // ranks of the ends; others are taken for one of them
-  number first; // the least rank's
   number scale; // buckets by one; negative if numbers go down where ranks go up
+  number offset; // the bucket of zero, which need not be one
   std::uint32_t last; // bucket; 0: there is no such map
 
   __host__ __device__ bool exists() const
@@ -104,22 +111,22 @@ struct value_map
     return last != 0;
   }
 
-  __host__ __device__ std::uint32_t operator()(Bits rank) const
+  __host__ __device__ std::uint32_t operator()(order const& of, Bits rank) const
   {
-    rank               = rank < least ? least : rank;
-    rank               = rank < greatest ? rank : greatest;
-    number const steps = (number_of(order, rank) - first) * scale; // each of these keeps the order, rounding as well
-    std::uint32_t const bucket = static_cast<std::uint32_t>(steps);
+    // NaNs at the upper end become infinite, those at the lower one belong to bucket 0.
+    rank = rank < rank_of_infinity ? rank : rank_of_infinity;
+    // Each step keeps the order, its rounding as well.
+    number const steps         = std::fma(number_of(of, rank), scale, offset);
+    std::uint32_t const bucket = whole(steps > 0 ? steps : 0);
     return bucket < last ? bucket : last;
   }
 
   /// 2^buckets_log2 buckets over a sample's least and greatest rank, and this part of their distance more at either end. Rounds outwards, to
   /// multiples of a power of two, by up to a 64th of the distance. There is none if that is nothing, or too much for a number.
-  __host__ __device__ static value_map
-  over(key_order<Bits, true> const& order, Bits least, Bits greatest, int buckets_log2, double margin)
+  __host__ __device__ static value_map over(order const& of, Bits least, Bits greatest, int buckets_log2, double margin)
   {
-    double const at_least    = number_of(order, least);
-    double const at_greatest = number_of(order, greatest);
+    double const at_least    = number_of(of, least);
+    double const at_greatest = number_of(of, greatest);
     bool const ascends       = at_least < at_greatest;
     double low               = ascends ? at_least : at_greatest;
     double high              = ascends ? at_greatest : at_least;
@@ -130,32 +137,47 @@ struct value_map
     {
       return {};
     }
-    double const edge  = ::ldexp(1.0, ::ilogb(high - low) - 6);
-    low                = ::floor(low / edge) * edge;
-    high               = ::ceil(high / edge) * edge;
-    auto const from    = static_cast<number>(ascends ? low : high);
-    auto const to      = static_cast<number>(ascends ? high : low);
-    auto const buckets = static_cast<double>(std::uint32_t{1} << buckets_log2);
-    auto const scale   = static_cast<number>(buckets / (static_cast<double>(to) - static_cast<double>(from)));
-    if (!is_finite(from) || !is_finite(to) || !is_finite(scale) || scale == 0)
+    double const edge = ::ldexp(1.0, ::ilogb(high - low) - 6);
+    low               = ::floor(low / edge) * edge;
+    high              = ::ceil(high / edge) * edge;
+    double const from = ascends ? low : high;
+    double const to   = ascends ? high : low;
+    auto const scale  = static_cast<number>(static_cast<double>(std::uint32_t{1} << buckets_log2) / (to - from));
+    auto const offset = static_cast<number>(-from * static_cast<double>(scale));
+    if (!is_finite(offset) || !is_finite(scale) || scale == 0)
     {
       return {};
     }
-    return {order,
-            order.rank_of(radix::bits_of(from)),
-            order.rank_of(radix::bits_of(to)),
-            from,
-            scale,
-            (std::uint32_t{1} << buckets_log2) - 1};
+    return {scale, offset, (std::uint32_t{1} << buckets_log2) - 1};
   }
 
 private:
-  __host__ __device__ static number number_of(key_order<Bits, true> const& order, Bits rank)
+  // Of the infinite number that sorts last, whatever the direction: its rank has no bit but those of a sign and an exponent.
+  static constexpr Bits rank_of_infinity = static_cast<Bits>(~Bits{0} << (std::numeric_limits<number>::digits - 1));
+
+  __host__ __device__ static number number_of(order const& of, Bits rank)
   {
-    Bits const bits = order.bits_of_rank(rank);
+    Bits const bits = of.bits_of_rank(rank);
     number value;
     std::memcpy(&value, &bits, sizeof(Bits));
     return value;
+  }
+
+  /// The integer part of what is not negative, or some greater number than there are buckets.
+  __host__ __device__ static std::uint32_t whole(number steps)
+  {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(number) <= 4)
+    {
+      return __float2uint_rz(steps);
+    }
+    else
+    {
+      return __double2uint_rz(steps);
+    }
+#else
+    return steps < 1 << 24 ? static_cast<std::uint32_t>(steps) : 1 << 24;
+#endif
   }
 
   template <class T>
@@ -165,13 +187,58 @@ private:
   }
 };
 
-/// Where keys have no such map.
-struct no_value_map
-{};
+/// One of the two, in as few registers as either of them takes.
+template <class Bits>
+struct rank_or_value_map
+{
+  using number = typename value_map<Bits>::number;
+
+  bool by_value;
+  value_map<Bits> values; // or what stands for the other
+
+  rank_or_value_map() = default;
+  __host__ __device__ rank_or_value_map(value_map<Bits> const& map)
+      : by_value(true)
+      , values(map)
+  {}
+  __host__ __device__ rank_or_value_map(bucket_map<Bits> const& map)
+      : by_value(false)
+      , values{{}, {}, map.last}
+  {
+    std::uint32_t const parts[2] = {map.scale, static_cast<std::uint32_t>(map.shift)};
+    std::memcpy(&values.scale, parts, sizeof(number)); // ranks of 4 bytes are not shifted
+    std::memcpy(&values.offset, &map.low, sizeof(number));
+  }
+
+  /// What it was made of, if that was a map of ranks.
+  __host__ __device__ explicit operator bucket_map<Bits>() const
+  {
+    std::uint32_t parts[2] = {0, 0};
+    Bits low;
+    std::memcpy(parts, &values.scale, sizeof(number));
+    std::memcpy(&low, &values.offset, sizeof(number));
+    return {low, parts[0], static_cast<std::int32_t>(parts[1]), values.last};
+  }
+
+  __host__ __device__ explicit operator value_map<Bits>() const
+  {
+    return values;
+  }
+
+  __host__ __device__ std::uint32_t operator()(typename value_map<Bits>::order const& of, Bits rank) const
+  {
+    return by_value ? values(of, rank) : static_cast<bucket_map<Bits>>(*this)(of, rank);
+  }
+};
 
 template <class Bits, bool IsFloat>
 inline constexpr bool has_value_map_v = IsFloat && (sizeof(Bits) == 4 || sizeof(Bits) == 8);
-template <class Bits>
-using value_map_t = std::conditional_t<has_value_map_v<Bits, true>, value_map<Bits>, no_value_map>;
+
+/// How keys are mapped to buckets, whether they are floating-point numbers or not.
+template <class Bits, bool IsFloat>
+using key_map_t = std::conditional_t<has_value_map_v<Bits, IsFloat>, rank_or_value_map<Bits>, bucket_map<Bits>>;
+/// The same where it is known that they go by value, if they can.
+template <class Bits, bool IsFloat>
+using value_map_t = std::conditional_t<has_value_map_v<Bits, IsFloat>, value_map<Bits>, bucket_map<Bits>>;
 
 } // namespace gpusort::radix

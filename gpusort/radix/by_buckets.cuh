@@ -126,8 +126,6 @@ struct look_storage
 {
   static constexpr int warps = look_threads / 32;
 
-  value_map_t<Bits> values_map; // for floating-point numbers
-
   block::span_storage<Bits, look_threads> span;
   std::uint32_t varying[block::words_of_v<Bits>]; // bits of a sample
   std::uint64_t sums[warps];
@@ -178,9 +176,10 @@ struct spread
 
 /// The spread of the ranks of a look's sample: pairs of keys meet in a bucket more often than of even ones. Called by all threads with counts
 /// that are zero, which they are again afterwards.
-template <class Bits, class Map>
+template <class Bits, class Order, class Map>
 __device__ spread spread_of(Bits const (&ranks)[samples_per_thread],
                             std::size_t n,
+                            Order const& order,
                             Map const& map,
                             bucket_limits const& limits,
                             bucket_tally const& counts,
@@ -190,7 +189,7 @@ __device__ spread spread_of(Bits const (&ranks)[samples_per_thread],
 #pragma unroll
   for (Bits const rank : ranks)
   {
-    std::uint32_t const others = counts.count(map(rank));
+    std::uint32_t const others = counts.count(map(order, rank));
     meetings += others;
     most = others < most ? most : others;
   }
@@ -199,15 +198,14 @@ __device__ spread spread_of(Bits const (&ranks)[samples_per_thread],
 #pragma unroll
   for (Bits const rank : ranks)
   {
-    counts.words[map(rank) / 2] = 0;
+    counts.words[map(order, rank) / 2] = 0;
   }
   __syncthreads();
   return {all * n, too_full};
 }
 
-/// Maps ranks to buckets by a sample, which is the same for every block: by rank, or, if `by_value` then, by the map in shared memory. Returns false if the
-/// sample says that buckets would not fit a block, or that one digit varies, or few. If all of the sample is alike, so may all keys be,
-/// and a look finds that out.
+/// Maps ranks to buckets by a sample, which is the same for every block. Returns false if the sample says that buckets would not fit a block, or
+/// that one digit varies, or few. If all of the sample is alike, so may all keys be, and a look finds that out.
 /// Called by all threads with counts and `varying` that are zero; the counts are so again afterwards.
 template <class Bits, bool IsFloat>
 __device__ bool map_by_sample(
@@ -219,8 +217,7 @@ __device__ bool map_by_sample(
   bucket_limits const& limits,
   bucket_tally const& counts,
   look_storage<Bits>& shared,
-  bucket_map<Bits>& map,
-  bool& by_value)
+  key_map_t<Bits, IsFloat>& map)
 {
   Bits ranks[samples_per_thread];
   std::uint64_t const stride = n / spread::samples; // at least 1
@@ -256,9 +253,9 @@ __device__ bool map_by_sample(
       atomicOr(&shared.varying[w], word);
     }
   }
-  by_value             = false;
-  map                  = bucket_map<Bits>::over(least, greatest, buckets_log2);
-  spread const by_rank = spread_of(ranks, n, map, limits, counts, shared);
+  bucket_map<Bits> const of_sample = bucket_map<Bits>::over(least, greatest, buckets_log2);
+  map                              = of_sample;
+  spread const by_rank             = spread_of(ranks, n, order, of_sample, limits, counts, shared);
   int digits = 0, bits = 0; // that vary
 #pragma unroll
   for (int w = 0; w < block::words_of_v<Bits>; ++w)
@@ -280,17 +277,12 @@ __device__ bool map_by_sample(
       auto const values = value_map<Bits>::over(order, least, greatest, buckets_log2, 0);
       if (values.exists())
       {
-        spread const found = spread_of(ranks, n, values, limits, counts, shared);
+        spread const found = spread_of(ranks, n, order, values, limits, counts, shared);
         if (found.fits(limits) && found.expected < by_rank.expected)
         {
-          if (threadIdx.x == 0)
-          {
-            shared.values_map =
-              found.is_even(limits) ? values
-                                    : value_map<Bits>::over(order, least, greatest, buckets_log2, margin_of_rare_keys);
-          }
-          __syncthreads();
-          by_value = true;
+          map = found.is_even(limits)
+                ? values
+                : value_map<Bits>::over(order, least, greatest, buckets_log2, margin_of_rare_keys);
           return true;
         }
       }
@@ -306,13 +298,12 @@ __device__ bool map_by_sample(
 
 /// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know.
 /// Called by all threads of the last block of a look.
-template <class Bits>
+template <class Bits, class Map>
 __device__ void decide_by_sizes(
   bool with_values,
   bucket_limits const& limits,
   bucket_table const& table,
-  bucket_map<Bits> const& map,
-  bool by_value,
+  Map const& map,
   findings<Bits>& found,
   tiling const& work,
   look_storage<Bits>& shared)
@@ -398,22 +389,18 @@ __device__ void decide_by_sizes(
   }
   if (threadIdx.x == 0)
   {
-    found.map = map;
-    if (by_value)
-    {
-      found.values_map = shared.values_map;
-    }
+    found.map     = map;
     found.splits  = 1;
     found.decided = 1;
   }
 }
 
 /// Whether a warp's keys, which are in order or reversed, are all in one bucket: as the first and the last of them.
-template <class Map, class Bits, int Items>
-__device__ bool is_one_bucket(Map const& map, warp_ranks<Bits, Items> const& ranks)
+template <class BucketOf, class Bits, int Items>
+__device__ bool is_one_bucket(BucketOf const& bucket_of, warp_ranks<Bits, Items> const& ranks)
 {
-  std::uint32_t const first = __shfl_sync(block::all_lanes, map(ranks.at[0]), 0);
-  std::uint32_t const last  = __shfl_sync(block::all_lanes, map(ranks.at[Items - 1]), 31);
+  std::uint32_t const first = __shfl_sync(block::all_lanes, bucket_of(ranks.at[0]), 0);
+  std::uint32_t const last  = __shfl_sync(block::all_lanes, bucket_of(ranks.at[Items - 1]), 31);
   return first == last;
 }
 
@@ -426,11 +413,12 @@ struct keys_counted
 };
 
 /// Counts this block's part of n keys by their buckets, and looks how neighbours compare. Called by all threads.
-template <int Items, class Bits, bool IsFloat, class Map>
+template <class Bits, bool IsFloat, class Map>
 __device__ __forceinline__ keys_counted count_buckets(
   Bits const* keys, std::size_t n, key_order<Bits, IsFloat> const& order, Map const& map, bucket_tally const& counts)
 {
-  constexpr int items    = Items;
+  constexpr int items    = look_items(sizeof(Bits));
+  auto const bucket_of   = [&](Bits rank) { return map(order, rank); };
   std::uint32_t all_seen = 0, own_keys = 0, crowded = 0;
   std::size_t const chunk = static_cast<std::size_t>(items) * look_threads;
   std::size_t const step  = static_cast<std::size_t>(gridDim.x) * chunk;
@@ -456,27 +444,27 @@ __device__ __forceinline__ keys_counted count_buckets(
       {
         if (ranks.holds(i, items))
         {
-          counts.count(map(ranks.at[i]));
+          counts.count(bucket_of(ranks.at[i]));
           ++own_keys;
         }
       }
     }
-    else if ((seen_here & seen::no_longer) != seen::no_longer && is_one_bucket(map, ranks))
+    else if ((seen_here & seen::no_longer) != seen::no_longer && is_one_bucket(bucket_of, ranks))
     {
       // One counts for the whole warp: so input in order, which is all like this, is read as fast as memory is.
       if (threadIdx.x % 32 == 0)
       {
-        counts.count(map(ranks.at[0]), items * 32);
+        counts.count(bucket_of(ranks.at[0]), items * 32);
       }
       crowded += items;
     }
-    else if (block::all_alike(map(ranks.at[0])))
+    else if (block::all_alike(bucket_of(ranks.at[0])))
     {
       // Neighbours that are alike would wait for each other: one counts for all.
 #pragma unroll
       for (int i = 0; i < items; ++i)
       {
-        counts.count_crowd(map(ranks.at[i]));
+        counts.count_crowd(bucket_of(ranks.at[i]));
       }
       crowded += items;
     }
@@ -485,7 +473,7 @@ __device__ __forceinline__ keys_counted count_buckets(
 #pragma unroll
       for (int i = 0; i < items; ++i)
       {
-        counts.count(map(ranks.at[i]));
+        counts.count(bucket_of(ranks.at[i]));
       }
       own_keys += items;
     }
@@ -525,26 +513,14 @@ __global__ void __launch_bounds__(look_threads)
   runtime::wait_for_previous_kernel();
   __syncthreads();
   std::size_t const n = work.n;
-  bucket_map<Bits> map;
-  bool by_value = false;
-  if (!map_by_sample(keys, n, order, table.buckets_log2, with_values, limits, counts, shared, map, by_value))
+  key_map_t<Bits, IsFloat> map;
+  if (!map_by_sample(keys, n, order, table.buckets_log2, with_values, limits, counts, shared, map))
   {
     return;
   }
   clear_status(work);
 
-  keys_counted own;
-  if constexpr (has_value_map_v<Bits, IsFloat>)
-  {
-    // Fewer keys at once, for want of registers.
-    own = by_value
-          ? count_buckets<look_items(sizeof(Bits)) / 2>(keys, n, order, value_map<Bits>(shared.values_map), counts)
-          : count_buckets<look_items(sizeof(Bits))>(keys, n, order, map, counts);
-  }
-  else
-  {
-    own = count_buckets<look_items(sizeof(Bits))>(keys, n, order, map, counts);
-  }
+  keys_counted const own = count_buckets(keys, n, order, map, counts);
   note_seen(*found, block::or_of_warp(own.seen));
   __syncthreads();
 
@@ -577,12 +553,12 @@ __global__ void __launch_bounds__(look_threads)
   }
   if (is_last_block(found->bucket_blocks))
   {
-    decide_by_sizes(with_values, limits, table, map, by_value, *found, work, shared);
+    decide_by_sizes(with_values, limits, table, map, *found, work, shared);
   }
 }
 
 /// Which part of its bucket's number a level splits by.
-template <class Bits, bool IsFloat, class Map = bucket_map<Bits>>
+template <class Bits, bool IsFloat, class Map>
 struct bucket_of_key
 {
   key_order<Bits, IsFloat> order;
@@ -592,22 +568,21 @@ struct bucket_of_key
 
   __device__ unsigned operator()(Bits key) const
   {
-    return map(order.rank_of(key)) >> shift & mask;
+    return map(order, order.rank_of(key)) >> shift & mask;
   }
 };
 
-template <class Bits, bool IsFloat, class Value, class Map = bucket_map<Bits>>
+template <class Bits, bool IsFloat, class Value, class Map>
 using bucket_partition = pass_by<Bits, Value, bucket_of_key<Bits, IsFloat, Map>>;
 
 /// Moves keys and values of the tile that this block takes to the stretch of their bucket, from the first arrays to the second,
 /// or at level 1 back again and to the bucket itself; or, at level 0, to where the first digit that counts belongs, if the input is
 /// not split into buckets: `bins` as of count_digits. Equal keys keep their order where they can be told apart. Called by all
-/// threads, once one of the two is known.
+/// threads, once one of the two is known, with the kind of map that `found` has.
 template <class Bits, bool IsFloat, class Value, class Map>
 __device__ void move_to_buckets(
   typename bucket_partition<Bits, IsFloat, Value, Map>::shared_storage& shared,
   key_order<Bits, IsFloat> const& order,
-  Map const& map,
   findings<Bits>* found,
   bucket_table const& table,
   std::uint64_t const* bins,
@@ -624,7 +599,7 @@ __device__ void move_to_buckets(
   std::uint32_t const tiles = first ? work.tiles : found->split_tiles;
   bucket_of_key<Bits, IsFloat, Map> const bucket_of{
     order,
-    map,
+    static_cast<Map>(found->map),
     by_digit ? digit * digit_bits
     : first  ? stretch_log2
              : 0,

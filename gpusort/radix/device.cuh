@@ -518,10 +518,6 @@ private:
         for (int level = 0; level < levels; ++level)
         {
           std::size_t const spare = level == 0 ? 0 : plan.spare;
-          if constexpr (has_value_map_v<Bits, IsFloat>)
-          {
-            launch_moves(move_keys<Bits, IsFloat, Value, moves::to_buckets_by_value>, level, level, spare);
-          }
           if constexpr (splits_apart)
           {
             launch_moves(move_keys<Bits, IsFloat, Value, moves::to_buckets>, level, level, spare);

@@ -53,8 +53,7 @@ struct findings
   std::uint32_t split_tiles; // of the second level
   std::uint32_t split_tickets[2]; // of either level
   std::uint32_t listed; // buckets, for blocks of another class
-  bucket_map<Bits> map;
-  value_map_t<Bits> values_map; // in place of that, if it exists
+  key_map_t<Bits, true> map; // or what a key_map_t of integers is made of
 
   // By digits, or in place:
   std::uint32_t

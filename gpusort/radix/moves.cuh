@@ -23,36 +23,25 @@ namespace gpusort::radix
 enum class moves
 {
   to_buckets,
-  to_buckets_by_value,
   by_digits,
   either // what has been found out about the input says
-};
-
-/// Where keys are moved by value.
-template <class Bits, bool IsFloat, class Value, bool HasMap = has_value_map_v<Bits, IsFloat>>
-struct storage_by_value
-{
-  using type = typename bucket_partition<Bits, IsFloat, Value, value_map<Bits>>::shared_storage;
-};
-template <class Bits, bool IsFloat, class Value>
-struct storage_by_value<Bits, IsFloat, Value, false>
-{
-  using type = char;
 };
 
 /// Shared memory of a block that moves a tile.
 template <class Bits, bool IsFloat, class Value>
 union move_storage
 {
-  typename bucket_partition<Bits, IsFloat, Value>::shared_storage to_buckets;
-  typename storage_by_value<Bits, IsFloat, Value>::type by_value;
+  typename bucket_partition<Bits, IsFloat, Value, key_map_t<Bits, IsFloat>>::shared_storage to_buckets;
+  typename bucket_partition<Bits, IsFloat, Value, bucket_map<Bits>>::shared_storage by_rank;
+  typename bucket_partition<Bits, IsFloat, Value, value_map_t<Bits, IsFloat>>::shared_storage by_value;
   typename digit_partition<Bits, IsFloat, Value>::shared_storage by_digits;
 };
 
 /// Moves keys and values: if the input is split into buckets, at the level `first`, if there is one; else by digits, in the
 /// passes from `first` to before `last`; or, of another kind, one of the two only, if there is anything to do. The kind `to_buckets`
-/// also makes a first pass by digits that need not keep the order. Only one kind moves floating-point numbers to buckets by value: with code
-/// for both, a kernel began 15 us later.
+/// also makes a first pass by digits that need not keep the order, and has code for either kind of map: with one that asks for each key, f32
+/// 2^28 took 4.22 ms in place of 4.10 if even by rank, 4.37 in place of 4.28 by value; f64, which asks, gains by it: 7.2 and 7.3 ms in place of
+/// 7.5 and 7.6 with launches for each, of which one has nothing to do.
 /// Grid: at least a block for each tile of the level, and one for each tile of each pass. Block: pass_shape_v's threads. Shared:
 /// move_storage.
 template <class Bits, bool IsFloat, class Value, moves Kind>
@@ -77,32 +66,31 @@ __global__ void __launch_bounds__(
 
   runtime::wait_for_previous_kernel();
   auto const level = static_cast<int>(first);
-  if constexpr (Kind == moves::to_buckets_by_value)
-  {
-    if (found->splits == 0 || !found->values_map.exists() || level >= table.levels())
-    {
-      return;
-    }
-    value_map<Bits> const map = found->values_map;
-    move_to_buckets<Bits, IsFloat, Value>(shared.by_value, order, map, found, table, bins, level, work, at);
-    return;
-  }
-  else if constexpr (Kind != moves::by_digits)
+  if constexpr (Kind != moves::by_digits)
   {
     bool const mixes = Kind == moves::to_buckets && first == 0 && found->mixes != 0;
     if (found->splits != 0 || mixes)
     {
-      if constexpr (has_value_map_v<Bits, IsFloat>)
-      {
-        if (found->splits != 0 && found->values_map.exists())
-        {
-          return;
-        }
-      }
       if (mixes || level < table.levels())
       {
-        move_to_buckets<Bits, IsFloat, Value>(
-          shared.to_buckets, order, found->map, found, table, bins, level, work, at);
+        auto const move = [&](auto map, auto& room) {
+          move_to_buckets<Bits, IsFloat, Value, decltype(map)>(room, order, found, table, bins, level, work, at);
+        };
+        if constexpr (has_value_map_v<Bits, IsFloat> && Kind == moves::to_buckets)
+        {
+          if (found->map.by_value)
+          {
+            move(value_map<Bits>{}, shared.by_value);
+          }
+          else
+          {
+            move(bucket_map<Bits>{}, shared.by_rank);
+          }
+        }
+        else
+        {
+          move(key_map_t<Bits, IsFloat>{}, shared.to_buckets);
+        }
       }
       return;
     }

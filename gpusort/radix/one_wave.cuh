@@ -104,36 +104,20 @@ struct seen_source
   }
 };
 
-/// A key's bucket, by a map of ranks, or, if it is not null, by one of values.
+/// A key's bucket.
 template <class Bits, bool IsFloat>
 struct mapped_bucket
 {
   key_order<Bits, IsFloat> const& order;
-  bucket_map<Bits> map;
-  value_map_t<Bits> const* values;
+  key_map_t<Bits, IsFloat> map;
 
   template <class Holds, int N>
   __device__ void all(Bits const (&keys)[N], Holds, std::uint32_t (&buckets)[N]) const
   {
-    if constexpr (has_value_map_v<Bits, IsFloat>)
-    {
-      if (values != nullptr)
-      {
-        map_all(*values, keys, buckets);
-        return;
-      }
-    }
-    map_all(map, keys, buckets);
-  }
-
-private:
-  template <class Map, int N>
-  __device__ void map_all(Map const& by, Bits const (&keys)[N], std::uint32_t (&buckets)[N]) const
-  {
 #pragma unroll
     for (int i = 0; i < N; ++i)
     {
-      buckets[i] = by(order.rank_of(keys[i]));
+      buckets[i] = map(order, order.rank_of(keys[i]));
     }
   }
 };
@@ -147,7 +131,6 @@ struct tile_storage
   block::span_storage<Bits, wave_threads> span;
   std::uint32_t of_sample[radix_size];
   std::uint32_t seen;
-  value_map_t<Bits> values; // for floating-point numbers
 };
 
 /// Words of scratch memory that a kernel clears in place of a memset; `set`, if not null, is one of them and becomes 1 instead.
@@ -199,15 +182,16 @@ __device__ bool map_wave(
     for (std::uint32_t i = 0; i < each; ++i)
     {
       // A run of neighbours in one bucket counts once: neighbours are often alike where others are not.
-      std::uint32_t const bucket = map(ranks[i]);
+      std::uint32_t const bucket = map(buckets.order, ranks[i]);
       std::uint32_t const others = bucket != last ? atomicAdd(&shared.of_sample[bucket], 1u) : 0;
       most                       = most < others ? others : most;
       last                       = bucket;
     }
     return __syncthreads_or(most >= most_in_wave_sample(n)) == 0;
   };
-  buckets.map = bucket_map<Bits>::over(least, greatest, digit_bits);
-  if (fits(buckets.map) || least == greatest)
+  auto const ranks_map = bucket_map<Bits>::over(least, greatest, digit_bits);
+  buckets.map          = ranks_map;
+  if (fits(ranks_map) || least == greatest)
   {
     return true;
   }
@@ -218,13 +202,9 @@ __device__ bool map_wave(
     {
       shared.of_sample[threadIdx.x] = 0;
     }
-    if (threadIdx.x == 0)
-    {
-      shared.values = values;
-    }
     __syncthreads();
-    buckets.values = &shared.values;
-    return values.exists() && fits(shared.values);
+    buckets.map = values;
+    return values.exists() && fits(values);
   }
   return false;
 }
@@ -275,7 +255,7 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
   std::uint32_t const begin = blockIdx.x * static_cast<std::uint32_t>(tiles.tile);
   int const size            = tiles.size(blockIdx.x);
   std::uint32_t seen        = ask(at.keys[0] + begin, size);
-  mapped_bucket<Bits, IsFloat> bucket_of{order, {}, nullptr};
+  mapped_bucket<Bits, IsFloat> bucket_of{order, {}};
   if ((seen & seen::no_value_order) != seen::no_value_order && !map_wave(shared, at.keys[0], tiles.n, bucket_of))
   {
     seen |= seen::uneven;

@@ -1,6 +1,7 @@
 // Buckets and small inputs that are sorted by the values of their keys, because an unknown comparator sorts a sample so: upwards and
 // downwards, integers and floats, and comparators that a sample does not know, of which each has to be believed more than the values.
 #include <testing/support/device_memory.cuh>
+#include <testing/support/sorted_alike.cuh>
 #include <testing/support/splitting.cuh>
 
 #include <gpusort/hybrid/tuning.h>
@@ -26,7 +27,11 @@
 namespace
 {
 
+using gpusort::testing::check;
+using gpusort::testing::check_stable;
 using gpusort::testing::guarded_array;
+using gpusort::testing::in_a_hurry;
+using gpusort::testing::mixed;
 using gpusort::testing::most_in_block;
 using gpusort::testing::quick_split;
 using gpusort::testing::split;
@@ -90,18 +95,6 @@ struct counting
   }
 };
 
-std::uint64_t mixed(std::uint64_t i)
-{
-  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
-  return i ^ (i >> 32);
-}
-
-bool in_a_hurry()
-{
-  return std::getenv("GPUSORT_TEST_STEP") != nullptr;
-}
-
 /// One level of buckets, of several in a block and of as few as there can be, and two.
 template <class Key, class Value>
 std::vector<std::size_t> sizes()
@@ -112,50 +105,6 @@ std::vector<std::size_t> sizes()
     return {most + 1, 5 * most};
   }
   return {most + 1, 2 * most + 77, 5 * most, 50'000, 130 * most, 1'000'003, 3'000'000};
-}
-
-template <class T>
-bool are_same(std::vector<T> const& a, std::vector<T> const& b)
-{
-  return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
-
-/// Sorts keys alone and with their positions as values, and compares with the C++ library's stable sort, bit by bit.
-template <class Value, class Key, class Compare, class Tag>
-void check_stable(std::vector<Key> const& keys, Compare comp, Tag tag)
-{
-  std::size_t const n = keys.size();
-  gpusort::testing::stable_result<Key, Value> const expected(keys, comp);
-  guarded_array<Key> room(n);
-  guarded_array<Value> values(n);
-  Key* first     = room.load(keys.data(), n, 1);
-  Value* carried = values.load(expected.positions.data(), n, 3);
-  gpusort::stable_sort_by_key(tag(thrust::device), first, first + n, carried, comp);
-  EXPECT_TRUE(room.holds(expected.keys.data())) << "keys with values";
-  EXPECT_TRUE(values.holds(expected.sorted_positions.data())) << "values";
-  first = room.load(keys.data(), n, 3);
-  gpusort::stable_sort(tag(thrust::device), first, first + n, comp);
-  EXPECT_TRUE(room.holds(expected.keys.data())) << "keys alone";
-}
-
-/// The same by splitting, and quicksort, which does not keep equivalent keys in order.
-template <class Value, class Key, class Compare>
-void check(std::vector<Key> const& keys, Compare comp)
-{
-  std::size_t const n = keys.size();
-  SCOPED_TRACE(n);
-  check_stable<Value>(keys, comp, split);
-  guarded_array<Key> room(n);
-  Key* const first = room.load(keys.data(), n, 2);
-  gpusort::sort(quick_split(thrust::device), first, first + n, comp);
-  std::vector<Key> sorted = keys, out(n);
-  gpusort::testing::require(cudaMemcpy(out.data(), first, n * sizeof(Key), cudaMemcpyDeviceToHost), "keys");
-  EXPECT_TRUE(room.holds(out.data())) << "guards";
-  EXPECT_TRUE(std::is_sorted(out.begin(), out.end(), comp)) << "quicksort";
-  auto const by_bits = [](Key const& a, Key const& b) { return std::memcmp(&a, &b, sizeof(Key)) < 0; };
-  std::sort(out.begin(), out.end(), by_bits);
-  std::sort(sorted.begin(), sorted.end(), by_bits);
-  EXPECT_TRUE(are_same(out, sorted)) << "quicksort: other keys";
 }
 
 template <class Key>

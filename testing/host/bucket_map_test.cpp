@@ -203,13 +203,13 @@ TYPED_TEST(ValueMap, KeepsTheOrderOfRanks)
       std::uint32_t before = 0;
       for (bits const rank : ranks)
       {
-        std::uint32_t const bucket = map(rank);
+        std::uint32_t const bucket = map(order, rank);
         ASSERT_LE(before, bucket);
         ASSERT_LE(bucket, map.last);
         before = bucket;
       }
-      EXPECT_EQ(map(bits{0}), 0u);
-      EXPECT_EQ(map(static_cast<bits>(~bits{0})), map.last);
+      EXPECT_EQ(map(order, bits{0}), 0u);
+      EXPECT_EQ(map(order, static_cast<bits>(~bits{0})), map.last);
     }
     EXPECT_GT(maps, 200);
   }
@@ -229,7 +229,7 @@ TYPED_TEST(ValueMap, IsEvenByValue)
     for (double number = 0.001; number < 1; number += 0.013)
     {
       double const expected = 65536 * (flip == 0 ? number : 1 - number);
-      EXPECT_NEAR(map(rank_of(number)), expected, 2) << number;
+      EXPECT_NEAR(map(order, rank_of(number)), expected, 2) << number;
     }
   }
 }
@@ -249,7 +249,31 @@ TYPED_TEST(ValueMap, IsThereOnlyBetweenFiniteNumbers)
   EXPECT_FALSE(exists(0, limits::infinity()));
   EXPECT_FALSE(exists(-limits::infinity(), 0));
   EXPECT_FALSE(exists(0, limits::quiet_NaN()));
-  EXPECT_FALSE(exists(-limits::max(), limits::max()));
+  // Their distance has to be a double.
+  EXPECT_EQ(exists(-limits::max(), limits::max()), sizeof(TypeParam) == 4);
+  EXPECT_FALSE(exists(0, limits::denorm_min()));
+}
+
+TYPED_TEST(ValueMap, SharesItsPlaceWithOneOfRanks)
+{
+  using bits = bits_t<TypeParam>;
+  key_order<bits, true> const order{0};
+  auto const ranks =
+    bucket_map<bits>::over(order.rank_of(bits_of(TypeParam{-3})), order.rank_of(bits_of(TypeParam{5})), 12);
+  auto const values =
+    value_map<bits>::over(order, order.rank_of(bits_of(TypeParam{-3})), order.rank_of(bits_of(TypeParam{5})), 12, 0);
+  rank_or_value_map<bits> const by_rank(ranks), by_value(values);
+  auto const again = static_cast<bucket_map<bits>>(by_rank);
+  EXPECT_EQ(again.low, ranks.low);
+  EXPECT_EQ(again.scale, ranks.scale);
+  EXPECT_EQ(again.shift, ranks.shift);
+  EXPECT_EQ(again.last, ranks.last);
+  for (TypeParam const number : many_numbers<TypeParam>())
+  {
+    bits const rank = order.rank_of(bits_of(number));
+    ASSERT_EQ(by_rank(order, rank), ranks(rank));
+    ASSERT_EQ(by_value(order, rank), values(order, rank));
+  }
 }
 
 // Keys of an even input that is taken for uneven are sorted, but take their time. A bucket's part of the sample is a number

@@ -1,0 +1,81 @@
+// A number inside a record, read as an unsigned integer that sorts like it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace gpusort::radix
+{
+
+/// The words of a record.
+template <std::size_t Bytes, std::size_t Alignment>
+struct alignas(Alignment) record_words
+{
+  static_assert(Bytes % 4 == 0 && Alignment >= 4);
+  std::uint32_t at[Bytes / 4];
+};
+
+template <class Record>
+using record_words_t = record_words<sizeof(Record), alignof(Record)>;
+
+/// Whether records are so short that they move as they are, and have words.
+template <class Record>
+inline constexpr bool has_words_v =
+  std::is_trivially_copyable_v<Record> && sizeof(Record) >= 8 && sizeof(Record) <= 16 && sizeof(Record) % 4 == 0
+  && alignof(Record) % 4 == 0;
+
+/// Maps records to the order of one of the numbers that may be in them: of 8 bytes, where records are aligned to so many, or of 4; unsigned,
+/// signed, or floating-point. Numbers of 4 bytes are the upper halves of ranks.
+template <class Words>
+struct record_order
+{
+  using rank                       = std::uint64_t;
+  static constexpr bool tells_keys = false; // a rank does not
+
+  static constexpr unsigned words  = sizeof(Words) / 4;
+  static constexpr unsigned wide   = alignof(Words) >= 8 ? words / 2 : 0; // numbers of 8 bytes
+  static constexpr unsigned kinds  = 3;
+  static constexpr unsigned fields = kinds * (wide + words); // as each of the kinds; the first are the wide ones
+  static constexpr rank sign_bit   = rank{1} << 63;
+
+  rank flip;
+  unsigned word; // the highest of the number
+  bool is_wide;
+  bool is_float;
+
+  /// Upwards by the number that `field` says, or downwards.
+  __host__ __device__ static constexpr record_order of(unsigned field, bool descends)
+  {
+    bool const is_wide  = field / kinds + 1 <= wide;
+    unsigned const kind = field % kinds;
+    rank const flip     = kind == 1 ? sign_bit : rank{0};
+    return {descends ? ~flip : flip, is_wide ? field / kinds * 2 + 1 : field / kinds - wide, is_wide, kind == 2};
+  }
+
+  __host__ __device__ rank rank_of(Words const& record) const
+  {
+    std::uint32_t high = 0, low = 0;
+    for (unsigned w = 0; w < words; ++w)
+    {
+      high = w == word ? record.at[w] : high;
+      low  = is_wide && w + 1 == word ? record.at[w] : low;
+    }
+    rank bits = rank{high} << 32 | low;
+    if (is_float)
+    {
+      bits = bits > sign_bit ? ~bits : bits | sign_bit; // -0 is +0
+    }
+    return bits ^ flip;
+  }
+
+  /// Records are never made of their ranks.
+  __host__ __device__ bool loses(Words const&) const
+  {
+    return true;
+  }
+};
+
+} // namespace gpusort::radix

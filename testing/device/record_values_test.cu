@@ -1,0 +1,329 @@
+// Short records under comparators that go by a number in them: blocks sort by that number, and the comparator has the last word. Fields of
+// each kind, comparators that look at more than one, and such that go by none.
+#include <testing/support/sorted_alike.cuh>
+#include <testing/support/splitting.cuh>
+
+#include <gpusort/hybrid/by_value.cuh>
+#include <gpusort/merge/in_block.cuh>
+#include <gpusort/sort.h>
+#include <gtest/gtest.h>
+#include <thrust/copy.h>
+#include <thrust/device_vector.h>
+#include <thrust/execution_policy.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+namespace
+{
+
+using gpusort::testing::check;
+using gpusort::testing::check_stable;
+using gpusort::testing::in_a_hurry;
+using gpusort::testing::mixed;
+using gpusort::testing::most_in_block;
+using gpusort::testing::split;
+
+struct point // words alone
+{
+  float first;
+  std::int32_t second;
+  std::uint32_t third;
+};
+struct event
+{
+  std::int64_t first;
+  std::uint32_t second;
+  float third;
+};
+struct sample
+{
+  std::uint64_t first;
+  double second;
+};
+struct tagged
+{
+  std::int32_t first;
+  float second;
+};
+
+// clang-format off
+struct first  { template <class R> __host__ __device__ auto operator()(R const& r) const { return r.first; } };
+struct second { template <class R> __host__ __device__ auto operator()(R const& r) const { return r.second; } };
+struct third  { template <class R> __host__ __device__ auto operator()(R const& r) const { return r.third; } };
+// What differs in the lowest bits alone is equivalent.
+struct first_in_16s { template <class R> __host__ __device__ auto operator()(R const& r) const { return r.first / 16; } };
+// No field.
+struct product { template <class R> __host__ __device__ auto operator()(R const& r) const { return r.second * 2654435761u; } };
+// clang-format on
+
+/// By what a function says of records.
+template <class What, bool Descends = false>
+struct by
+{
+  template <class Record>
+  __host__ __device__ bool operator()(Record const& a, Record const& b) const
+  {
+    return Descends ? What{}(b) < What{}(a) : What{}(a) < What{}(b);
+  }
+};
+
+/// The second field, downwards, where the first is the same.
+struct by_first_then_second
+{
+  template <class Record>
+  __host__ __device__ bool operator()(Record const& a, Record const& b) const
+  {
+    return a.first < b.first || (!(b.first < a.first) && b.second < a.second);
+  }
+};
+
+/// Counts how often it is asked.
+template <class Compare>
+struct counting
+{
+  unsigned long long* asked;
+
+  template <class Record>
+  __device__ bool operator()(Record const& a, Record const& b) const
+  {
+    atomicAdd(asked, 1ull);
+    return Compare{}(a, b);
+  }
+};
+
+template <class Number>
+Number number_of(std::uint64_t i, std::uint64_t distinct)
+{
+  std::uint64_t const any = distinct == 0 ? mixed(i) : mixed(mixed(i) % distinct);
+  if constexpr (std::is_floating_point_v<Number>)
+  {
+    // Both zeros are among them.
+    return any % 1000 == 0 ? (any % 2000 == 0 ? Number{0} : -Number{0})
+                           : static_cast<Number>(static_cast<std::int64_t>(any)) / static_cast<Number>(1ull << 33);
+  }
+  else
+  {
+    return static_cast<Number>(any);
+  }
+}
+
+/// n records whose fields are any numbers, or each of few.
+template <class Record>
+std::vector<Record> records(std::size_t n, std::uint64_t distinct)
+{
+  std::vector<Record> all(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    Record& one = all[i];
+    one.first   = number_of<decltype(one.first)>(3 * i, distinct);
+    one.second  = number_of<decltype(one.second)>(3 * i + 1, distinct);
+    if constexpr (std::is_same_v<Record, point> || std::is_same_v<Record, event>)
+    {
+      one.third = number_of<decltype(one.third)>(3 * i + 2, distinct);
+    }
+  }
+  return all;
+}
+
+/// One level of buckets, of several in a block and of as few as there can be, and two.
+template <class Record>
+std::vector<std::size_t> sizes()
+{
+  constexpr std::size_t most = most_in_block<Record, gpusort::block::no_values>;
+  if (in_a_hurry())
+  {
+    return {5 * most};
+  }
+  return {most + 1, 2 * most + 77, 5 * most, 50'000, 130 * most, 1'000'003};
+}
+
+/// How many values a field has: any, some of them twice, many times, few.
+std::vector<std::uint64_t> counts_of_values(std::size_t n)
+{
+  return in_a_hurry() ? std::vector<std::uint64_t>{0, n} : std::vector<std::uint64_t>{0, n, n / 40 + 1, 7};
+}
+
+/// Keys alone.
+template <class Record, class Compare>
+void check_alone(std::vector<Record> const& all, Compare comp)
+{
+  SCOPED_TRACE(all.size());
+  gpusort::testing::stable_result<Record, std::uint32_t> const expected(all, comp);
+  gpusort::testing::guarded_array<Record> room(all.size());
+  Record* const at = room.load(all.data(), all.size(), 1);
+  gpusort::stable_sort(split(thrust::device), at, at + all.size(), comp);
+  EXPECT_TRUE(room.holds(expected.keys.data()));
+}
+
+/// f(records) for all sizes and numbers of values.
+template <class Record, class F>
+void for_records(F f)
+{
+  for (std::size_t const n : sizes<Record>())
+  {
+    for (std::uint64_t const distinct : counts_of_values(n))
+    {
+      SCOPED_TRACE(::testing::Message() << distinct << " values");
+      f(records<Record>(n, distinct));
+    }
+  }
+}
+
+TEST(RecordValues, ByAField)
+{
+  for_records<event>([](auto const& all) {
+    check<std::uint32_t>(all, by<first>{});
+    check_alone(all, by<second, true>{});
+    check_alone(all, by<third>{});
+  });
+}
+
+TEST(RecordValues, OfWordsAlone)
+{
+  for_records<point>([](auto const& all) {
+    check_alone(all, by<first>{});
+    check_alone(all, by<second, true>{});
+    check_alone(all, by<third>{});
+  });
+}
+
+TEST(RecordValues, ByWideNumbers)
+{
+  for_records<sample>([](auto const& all) {
+    check_alone(all, by<first>{});
+    check_alone(all, by<second, true>{});
+  });
+}
+
+TEST(RecordValues, OfEightBytes)
+{
+  for_records<tagged>([](auto const& all) {
+    check_alone(all, by<first, true>{});
+    check_alone(all, by<second>{});
+  });
+}
+
+// The first field is the same for two, for some, for many, for most.
+TEST(RecordValues, WhereTheNextFieldDecides)
+{
+  for (std::size_t const n : sizes<event>())
+  {
+    for (std::size_t const of_one : {std::size_t{2}, std::size_t{5}, std::size_t{60}, n / 4})
+    {
+      SCOPED_TRACE(of_one);
+      std::vector<event> all = records<event>(n, 0);
+      for (std::size_t i = 0; i < n; ++i)
+      {
+        all[i].first = static_cast<std::int64_t>(mixed(i) % (n / of_one + 1)) * 12'345;
+      }
+      check_stable<std::uint32_t>(all, by_first_then_second{}, split);
+      check_stable<std::uint32_t>(all, by<first>{}, split);
+    }
+  }
+}
+
+// What a sample says is wrong elsewhere: of a wide number only the upper bits count, and here and there that is seen.
+TEST(RecordValues, OfWhichOnlySomeBitsCount)
+{
+  for (std::size_t const n : sizes<event>())
+  {
+    std::vector<event> all = records<event>(n, 0);
+    check_alone(all, by<first_in_16s>{});
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      all[i].first = static_cast<std::int64_t>(i % 1000 == 7 ? mixed(i) % 64 : mixed(i) >> 20 << 4);
+    }
+    check_alone(all, by<first_in_16s>{});
+  }
+}
+
+TEST(RecordValues, ByNoField)
+{
+  for (std::size_t const n : sizes<event>())
+  {
+    check_alone(records<event>(n, 0), by<product>{});
+  }
+}
+
+// NaNs make a comparator contradict itself: nothing is lost.
+TEST(RecordValues, NaNsStay)
+{
+  for (std::size_t const n : sizes<tagged>())
+  {
+    for (std::size_t const one_in : {n / 2, std::size_t{100}, std::size_t{2}})
+    {
+      std::vector<tagged> all = records<tagged>(n, 0);
+      for (std::size_t i = 0; i < n; ++i)
+      {
+        all[i].first  = static_cast<std::int32_t>(i);
+        all[i].second = i % one_in == 1 ? std::numeric_limits<float>::quiet_NaN() : all[i].second;
+      }
+      thrust::device_vector<tagged> on_device(all.begin(), all.end());
+      tagged* const at = thrust::raw_pointer_cast(on_device.data());
+      gpusort::stable_sort(split(thrust::device), at, at + n, by<second>{});
+      std::vector<tagged> sorted(n);
+      thrust::copy(on_device.begin(), on_device.end(), sorted.begin());
+      std::sort(sorted.begin(), sorted.end(), [](tagged const& a, tagged const& b) { return a.first < b.first; });
+      EXPECT_EQ(std::memcmp(sorted.data(), all.data(), n * sizeof(tagged)), 0) << n << " records, one in " << one_in;
+    }
+  }
+}
+
+TEST(RecordValues, InOneBlock)
+{
+  using gpusort::merge::block_class;
+  constexpr std::size_t few  = gpusort::merge::value_block<event, std::uint32_t, block_class::few>::most;
+  constexpr std::size_t many = gpusort::merge::value_block<event, std::uint32_t, block_class::many>::most;
+  for (std::size_t const n :
+       {std::size_t{2},
+        std::size_t{3},
+        std::size_t{31},
+        std::size_t{33},
+        std::size_t{500},
+        few - 1,
+        few,
+        few + 1,
+        many - 1,
+        many,
+        many + 1})
+  {
+    SCOPED_TRACE(n);
+    for (std::uint64_t const distinct : {std::uint64_t{0}, std::uint64_t{n}, std::uint64_t{7}, std::uint64_t{1}})
+    {
+      auto const all = records<event>(n, distinct);
+      check_stable<std::uint32_t>(all, by<first>{}, gpusort::merge_sort);
+      check_stable<std::uint32_t>(all, by<third, true>{}, gpusort::merge_sort);
+      check_stable<std::uint32_t>(all, by_first_then_second{}, gpusort::merge_sort);
+      check_stable<std::uint32_t>(all, by<product>{}, gpusort::merge_sort);
+    }
+  }
+}
+
+template <class Compare>
+double asked_for_each(std::vector<event> const& all)
+{
+  thrust::device_vector<unsigned long long> asked(1);
+  thrust::device_vector<event> on_device(all.begin(), all.end());
+  event* const at = thrust::raw_pointer_cast(on_device.data());
+  gpusort::stable_sort(
+    split(thrust::device), at, at + all.size(), counting<Compare>{thrust::raw_pointer_cast(asked.data())});
+  return static_cast<double>(asked[0]) / static_cast<double>(all.size());
+}
+
+// A search for a key's bucket asks as often as a bucket's number has bits; then one question says that neighbours are in order, where merging
+// takes one for each round and more.
+TEST(RecordValues, AreAskedAboutOnceInABucket)
+{
+  auto const all        = records<event>(100'000, 0);
+  double const by_field = asked_for_each<by<third>>(all);
+  EXPECT_LT(by_field, 9.5);
+  EXPECT_GT(asked_for_each<by<product>>(all), by_field + 6);
+}
+
+} // namespace
