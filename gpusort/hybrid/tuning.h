@@ -167,18 +167,12 @@ inline constexpr std::size_t blocks_for_small_inputs = 256;
 inline constexpr unsigned most_unevenness = 2;
 inline constexpr int least_guessed_log2   = 4;
 
-/// Elements that neighbouring buckets have that are sorted together: of a small input, few enough for all multiprocessors, with room for buckets
-/// that do not fill it; of one that is a little too large for that, so many that blocks sort twice each. Measured on an H200, records of 16 bytes,
-/// 2^20: sorting buckets took 43 us with as many as fit a block.
+/// Elements that neighbouring buckets have that are sorted together: of a small input, few enough for all multiprocessors. Tried for records of
+/// 16 bytes, 2^20, of which a block and a bit more would sort all: half as many, so that all blocks sort twice, 139 us in place of 129.
 constexpr std::size_t elements_together(std::size_t n, std::size_t most)
 {
   std::size_t const even = n / blocks_for_small_inputs;
-  std::size_t const once = even * 5 / 4;
-  return once < most / 4 ? most / 4
-       : once <= most    ? once
-       : even * 10 <= most * 9 || even * 5 > most * 8
-         ? most
-         : once / 2;
+  return even < most / 4 ? most / 4 : even < most ? even : most;
 }
 
 /// Elements that a thread takes at least, in a split of a small input.

@@ -483,9 +483,9 @@ __device__ __forceinline__ keys_counted count_buckets(
 
 /// Looks at all keys, and decides whether they are sorted by buckets: counts them, and finds out whether they are in order
 /// or reversed. Leaves the decision to count_digits if a sample says that buckets would be uneven, or if a bucket turns
-/// out to be too large.
+/// out to be too large. Does nothing if a glance has decided.
 /// Grid: any. Block: look_threads. Shared: half a word a bucket.
-/// After: if it has been decided, the look-back words are empty and `found` is complete; if the keys are to be split, so
+/// After: if it has decided, the look-back words are empty and `found` is complete; if the keys are to be split, so
 /// is `table`.
 template <class Bits, bool IsFloat>
 __global__ void __launch_bounds__(look_threads)
@@ -512,6 +512,10 @@ __global__ void __launch_bounds__(look_threads)
   }
   runtime::wait_for_previous_kernel();
   __syncthreads();
+  if (found->decided != 0)
+  {
+    return;
+  }
   std::size_t const n = work.n;
   key_map_t<Bits, IsFloat> map;
   if (!map_by_sample(keys, n, order, table.buckets_log2, with_values, limits, counts, shared, map))

@@ -7,6 +7,7 @@
 #include <gpusort/radix/by_buckets.cuh>
 #include <gpusort/radix/by_counts.cuh>
 #include <gpusort/radix/by_digits.cuh>
+#include <gpusort/radix/glance.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/moves.cuh>
 #include <gpusort/radix/one_wave.cuh>
@@ -421,6 +422,18 @@ private:
     {
       runtime::check(cudaMemsetAsync(sizes, 0, plan.status - plan.sizes, stream),
                      "gpusort: radix_sort: clear counters");
+    }
+    if (n >= least_to_glance)
+    {
+      constexpr std::size_t step = std::size_t{glance_threads} * glance_rows(sizeof(Bits));
+      runtime::launch(glance_at_order<Bits, IsFloat>,
+                      {std::min(runtime::blocks_for(n, step), processors * glance_blocks_per_sm), glance_threads},
+                      stream,
+                      at.keys[0],
+                      n,
+                      order,
+                      with_values,
+                      found);
     }
     if constexpr (has_buckets(sizeof(Bits)))
     {

@@ -39,6 +39,7 @@ template <class Bits>
 struct findings
 {
   std::uint32_t seen; // by all blocks of a look
+  std::uint32_t order_blocks; // that have looked at the order alone
   std::uint32_t bucket_blocks; // that have looked at the buckets
   std::uint32_t digit_blocks; // that have counted the digits
   std::uint32_t lost; // a count of 16 bits has overflowed: sizes of buckets are wrong

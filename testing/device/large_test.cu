@@ -81,6 +81,21 @@ struct uneven_keys
   }
 };
 
+/// In order or reversed, some neighbours alike; the one at `odd` goes to the other end.
+struct rising_keys
+{
+  std::uint64_t n;
+  bool falls;
+  std::uint64_t odd; // or n
+
+  template <class Key>
+  __device__ Key at(std::uint64_t i) const
+  {
+    std::uint64_t const rank = i == odd ? n - 1 - i : i;
+    return static_cast<Key>((falls ? n - 1 - rank : rank) / (n >> 8));
+  }
+};
+
 template <class Make, class Key>
 __global__ void make_keys(Make make, Key* keys, std::uint64_t n)
 {
@@ -136,14 +151,14 @@ __global__ void count_inversions(Key const* keys, std::uint64_t n, Compare comp,
 
 /// Counts positions that are wrong in a stable sort of keys with their positions as values. No wrong one means: every
 /// key is beside the position it came from, and no two elements came from one, because (key, position) only rises.
-template <class Key, class Compare>
+template <class Make, class Key, class Compare>
 __global__ void count_wrong_pairs(
-  Key const* keys, std::uint64_t const* positions, std::uint64_t n, Compare comp, unsigned long long* wrong)
+  Make make, Key const* keys, std::uint64_t const* positions, std::uint64_t n, Compare comp, unsigned long long* wrong)
 {
   unsigned long long found = 0;
   for (std::uint64_t i = first_index(); i < n; i += stride())
   {
-    found += positions[i] >= n || keys[i] != key_at<Key>(positions[i]);
+    found += positions[i] >= n || keys[i] != make.template at<Key>(positions[i]);
     found += i > 0 && (comp(keys[i], keys[i - 1]) || (!comp(keys[i - 1], keys[i]) && positions[i] <= positions[i - 1]));
   }
   if (found > 0)
@@ -202,8 +217,8 @@ void sort_keys(Policy policy, std::uint64_t n, Compare comp, Make make = {})
   EXPECT_EQ(before.sum_of_hashes, after.sum_of_hashes);
 }
 
-template <class Key, class Policy, class Compare>
-void sort_pairs(Policy policy, std::uint64_t n, Compare comp)
+template <class Key, class Policy, class Compare, class Make = even_keys>
+void sort_pairs(Policy policy, std::uint64_t n, Compare comp, Make make = {})
 {
   std::uint64_t const bytes =
     n * (sizeof(Key) + sizeof(std::uint64_t))
@@ -216,10 +231,10 @@ void sort_pairs(Policy policy, std::uint64_t n, Compare comp)
   device_memory<std::uint64_t> const positions = allocate_on_device<std::uint64_t>(n);
   device_variable<unsigned long long> const wrong(0);
 
-  make_keys<<<blocks, threads>>>(even_keys{}, keys.get(), n);
+  make_keys<<<blocks, threads>>>(make, keys.get(), n);
   make_positions<<<blocks, threads>>>(positions.get(), n);
   gpusort::stable_sort_by_key(policy, keys.get(), keys.get() + n, positions.get(), comp);
-  count_wrong_pairs<<<blocks, threads>>>(keys.get(), positions.get(), n, comp, wrong.get());
+  count_wrong_pairs<<<blocks, threads>>>(make, keys.get(), positions.get(), n, comp, wrong.get());
   require(cudaDeviceSynchronize(), "check");
 
   EXPECT_EQ(wrong.read(), 0u);
@@ -285,6 +300,22 @@ TEST(Large, RadixUnevenKeys)
 {
   sort_made<std::uint32_t>(std::uint64_t{1} << 30, uneven_keys{});
   sort_made<std::uint32_t>((std::uint64_t{1} << 30) + 1, uneven_keys{});
+}
+
+/// What a glance sees, and what it does not: one key that is out of order.
+TEST(Large, RadixInOrderButForOne)
+{
+  std::uint64_t const n = radix::least_to_glance + 12'345;
+  for (bool const falls : {false, true})
+  {
+    for (std::uint64_t const odd : {n, std::uint64_t{0}, n / 3, n - 1})
+    {
+      sort_made<std::uint32_t>(n, rising_keys{n, falls, odd});
+      sort_made<std::uint64_t>(n, rising_keys{n, falls, odd});
+      sort_pairs<std::uint8_t>(
+        gpusort::radix_sort(thrust::device), n, thrust::less<std::uint8_t>{}, rising_keys{n, falls, odd});
+    }
+  }
 }
 
 /// All alike but the first: a digit has one key less than there are, the most that a pass can count.

@@ -1,0 +1,140 @@
+// What a glance at a large input finds out, of inputs small enough to say what that should be.
+#include <testing/support/device_memory.cuh>
+
+#include <gpusort/radix/glance.cuh>
+#include <gtest/gtest.h>
+#include <thrust/device_vector.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace gpusort::radix
+{
+namespace
+{
+
+template <class Key>
+struct outcome
+{
+  findings<bits_t<Key>> found;
+  bool is_sorted() const
+  {
+    return found.decided != 0 && found.reverses == 0;
+  }
+  bool is_reversed() const
+  {
+    return found.decided != 0 && found.reverses != 0;
+  }
+};
+
+template <class Key, class Compare = thrust::less<Key>>
+outcome<Key> glance(std::vector<Key> const& keys, bool with_values = false, unsigned blocks = 3)
+{
+  using bits              = bits_t<Key>;
+  constexpr bool is_float = kind_of<Key>() == key_kind::floating_point;
+  thrust::device_vector<Key> const on_device(keys.begin(), keys.end());
+  thrust::device_vector<findings<bits>> found(1);
+  glance_at_order<bits, is_float><<<blocks, glance_threads>>>(
+    reinterpret_cast<bits const*>(thrust::raw_pointer_cast(on_device.data())),
+    keys.size(),
+    make_key_order<Key, Compare>(),
+    with_values,
+    thrust::raw_pointer_cast(found.data()));
+  gpusort::testing::require(cudaGetLastError(), "launch");
+  gpusort::testing::require(cudaDeviceSynchronize(), "glance");
+  return {found[0]};
+}
+
+std::vector<std::size_t> sizes()
+{
+  std::size_t const step = glance_threads * static_cast<std::size_t>(glance_rows(4));
+  return {glance_threads, glance_threads + 1, 5000, step, step + 1, 3 * step, 7 * step + 77};
+}
+
+template <class Key, class Make>
+std::vector<Key> keys_by(std::size_t n, Make make)
+{
+  std::vector<Key> keys;
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    keys.push_back(static_cast<Key>(make(i)));
+  }
+  return keys;
+}
+
+TEST(Glance, SeesAnOrder)
+{
+  for (std::size_t const n : sizes())
+  {
+    SCOPED_TRACE(n);
+    auto const up   = keys_by<std::uint32_t>(n, [](std::size_t i) { return 7 * i; });
+    auto const down = keys_by<std::int64_t>(n, [=](std::size_t i) { return 3 * static_cast<std::int64_t>(n / 2 - i); });
+    auto const steps = keys_by<std::uint32_t>(n, [=](std::size_t i) { return (n - i) / 5; });
+    auto const same  = keys_by<double>(n, [](std::size_t) { return -1.5; });
+    EXPECT_TRUE(glance(up).is_sorted());
+    EXPECT_TRUE((glance<std::uint32_t, thrust::greater<std::uint32_t>>(up, true).is_reversed()));
+    EXPECT_TRUE(glance(down).is_reversed());
+    EXPECT_TRUE(glance(down, true).is_reversed());
+    EXPECT_TRUE(glance(steps).is_reversed());
+    // A reversal would change the order of what is alike.
+    EXPECT_EQ(glance(steps, true).found.decided, 0u);
+    EXPECT_TRUE((glance<std::uint32_t, thrust::greater<std::uint32_t>>(steps, true).is_sorted()));
+    EXPECT_TRUE(glance(same).is_sorted());
+    EXPECT_TRUE(glance(same, true).is_sorted());
+  }
+}
+
+// Wherever it is: where a row, a chunk and the input begin and end, too.
+TEST(Glance, SeesOneThatIsOutOfOrder)
+{
+  for (std::size_t const n : sizes())
+  {
+    for (std::size_t const at :
+         {std::size_t{0}, std::size_t{1}, std::size_t{31}, std::size_t{1023}, n / 2, n - 2, n - 1})
+    {
+      SCOPED_TRACE(::testing::Message() << at << " of " << n);
+      auto up   = keys_by<std::uint32_t>(n, [](std::size_t i) { return 7 * i + 7; });
+      auto down = keys_by<std::uint64_t>(n, [=](std::size_t i) { return 7 * (n - i); });
+      auto same = keys_by<float>(n, [](std::size_t) { return 2.5; });
+      up[at]    = at == 0 ? 15 : 7 * static_cast<std::uint32_t>(at) - 1;
+      down[at]  = at == 0 ? 0 : down[at] + 8;
+      same[at]  = at % 2 == 0 ? 1.0f : 3.0f;
+      EXPECT_EQ(glance(up).found.decided, 0u);
+      EXPECT_EQ(glance(down).found.decided, 0u);
+      auto const of_same = glance(same);
+      bool const sorts   = at == (same[at] < 2 ? 0 : n - 1);
+      bool const turns   = at == (same[at] < 2 ? n - 1 : 0);
+      EXPECT_EQ(of_same.is_sorted(), sorts);
+      EXPECT_EQ(of_same.is_reversed(), turns);
+    }
+  }
+}
+
+// They are alike, but a reversal of keys that are made of nothing else would exchange them.
+TEST(Glance, TellsZerosApart)
+{
+  auto keys  = keys_by<float>(5000, [](std::size_t i) { return 5000.0 - static_cast<double>(i); });
+  keys[4999] = 0.0f;
+  keys[4998] = -0.0f;
+  EXPECT_EQ(glance(keys).found.decided, 0u);
+  EXPECT_TRUE((glance<float, thrust::greater<float>>(keys).is_sorted()));
+  keys[4998] = 0.0f;
+  EXPECT_TRUE(glance(keys).is_reversed());
+}
+
+TEST(Glance, LeavesOthersAlone)
+{
+  for (std::size_t const n : sizes())
+  {
+    auto const any   = keys_by<std::uint32_t>(n, [](std::size_t i) { return i * 2654435761u; });
+    auto const found = glance(any).found;
+    EXPECT_EQ(found.decided, 0u);
+    EXPECT_EQ(found.order_blocks, 0u) << "more than the sample was looked at";
+  }
+}
+
+} // namespace
+} // namespace gpusort::radix
