@@ -1,5 +1,5 @@
 // What a glance at a large input finds out, of inputs small enough to say what that should be.
-#include <testing/support/device_memory.cuh>
+#include <testing/support/owned_memory.cuh>
 
 #include <gpusort/radix/glance.cuh>
 #include <gtest/gtest.h>
@@ -36,16 +36,19 @@ outcome<Key> glance(std::vector<Key> const& keys, bool with_values = false, unsi
   using bits              = bits_t<Key>;
   constexpr bool is_float = kind_of<Key>() == key_kind::floating_point;
   thrust::device_vector<Key> const on_device(keys.begin(), keys.end());
-  thrust::device_vector<findings<bits>> found(1);
+  auto const found = gpusort::testing::allocate_on_device<findings<bits>>(1);
+  gpusort::testing::require(cudaMemset(found.get(), 0, sizeof(findings<bits>)), "clear");
   glance_at_order<bits, is_float><<<blocks, glance_threads>>>(
     reinterpret_cast<bits const*>(thrust::raw_pointer_cast(on_device.data())),
     keys.size(),
     make_key_order<Key, Compare>(),
     with_values,
-    thrust::raw_pointer_cast(found.data()));
+    found.get());
   gpusort::testing::require(cudaGetLastError(), "launch");
   gpusort::testing::require(cudaDeviceSynchronize(), "glance");
-  return {found[0]};
+  outcome<Key> all{};
+  gpusort::testing::require(cudaMemcpy(&all.found, found.get(), sizeof all.found, cudaMemcpyDeviceToHost), "read");
+  return all;
 }
 
 std::vector<std::size_t> sizes()

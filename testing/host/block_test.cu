@@ -471,7 +471,7 @@ void expect_that_radix_fits()
 {
   SCOPED_TRACE(::testing::Message() << "keys of " << sizeof(Bits) << " bytes, values of " << sizeof(Value));
   using pass  = radix::digit_partition<Bits, false, Value>;
-  using split = radix::bucket_partition<Bits, false, Value>;
+  using split = radix::bucket_partition<Bits, false, Value, radix::bucket_map<Bits>>;
   using small = radix::block_sort_storage<Bits, false, Value, radix::sort_class::small>;
   using large = radix::block_sort_storage<Bits, false, Value, radix::sort_class::large>;
   EXPECT_LE(sizeof(typename pass::shared_storage), most_shared_bytes);
@@ -519,7 +519,7 @@ TEST(SharedMemory, OfBucketsOfKeysAlone)
 
 TEST(SharedMemory, OfMovesToBuckets)
 {
-  using split = radix::bucket_partition<std::uint32_t, false, block::no_values>;
+  using split = radix::bucket_partition<std::uint32_t, false, block::no_values, radix::bucket_map<std::uint32_t>>;
   EXPECT_LE((sizeof(typename split::shared_storage) + 1024) * radix::pass_shape_for(4, 0).bucket_blocks,
             std::size_t{228} * 1024)
     << "as many to a multiprocessor of an H200 as there are registers for";
