@@ -261,7 +261,7 @@ __device__ merge::order_seen glance_at_sample(Key const* samples, int count, Com
 
 /// Chooses the splitters of each segment of a level that is split. `previous` is the level before it, if there is one. The first level
 /// also clears the counters and glances at the input, unless a wave has sorted it. If blocks try to go by values, notes in the first
-/// level whether the comparator does, and in all how to guess buckets.
+/// level whether the comparator does, and in all how to guess buckets of numbers.
 /// Grid: a block a segment. Block: splitter_choice's threads. Shared: choice_storage.
 template <bool TriesValues, class Key, class Compare>
 __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample_splitters(

@@ -1,5 +1,6 @@
 // Merge sort on the GPU: sort tiles inside blocks, then merge runs until one is left: in one cluster, or many at once, where the
-// input is not too large for that, a few at a time otherwise. Numbers that are not too many are tried by value first.
+// input is not too large for that, a few at a time otherwise. Numbers that are not too many, and short records that fit one block,
+// are tried by value first.
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 

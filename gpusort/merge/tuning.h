@@ -377,10 +377,10 @@ struct one_block_shape
 /// Measured on an H200 with CUDA 13.0, uniform keys in memory, us by value, by merging in the same block, and by merging in one block
 /// (2^10) or a cluster, which is what larger inputs get: u32 2^10 7.3, 12.1, 11.6, 2^12 10.8, 18.7, 17.7; u64 2^12 13.5, 26.7,
 /// 18.6; pairs of u32 2^11 11.1, 21.8, 17.3, 2^12 15.6, 26.9, 19.5; pairs of u64 2^11 12.5, 25.8, 19.5, 2^12 17.5, 34.5, 20.9. So with
-/// values, where less is gained than may be lost, a block takes fewer. A cluster of which one block tries values first: u64 2^12 17.7.
-__host__ __device__ constexpr one_block_shape one_block_shape_for(block_class c, bool with_values)
+/// values, where less is gained than may be lost, a block takes fewer; so it does of records of more than 8 bytes. A cluster of which one block tries values first: u64 2^12 17.7.
+__host__ __device__ constexpr one_block_shape one_block_shape_for(block_class c, bool takes_fewer)
 {
-  return {512, c == block_class::few ? 2 : with_values ? 5 : 9};
+  return {512, c == block_class::few ? 2 : takes_fewer ? 5 : 9};
 }
 
 /// The least input that one wave of blocks tries to sort by value. Measured on an H200 with CUDA 13.0, uniform keys, us merged and in one

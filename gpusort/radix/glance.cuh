@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(glance_threads, runtime::resident_blocks(glanc
   {
     // Not always: all warps read the same word.
     bool const asks_others        = rounds++ % 16 == 15;
-    std::uint32_t const by_others = asks_others ? noted : 0;
+    std::uint32_t const by_others = asks_others ? block::or_of_warp(noted) : 0; // the same for all lanes
     std::size_t const left        = n - begin;
     Bits held[rows], next[rows];
 #pragma unroll

@@ -28,7 +28,7 @@ inline constexpr bool has_words_v =
   && alignof(Record) % 4 == 0;
 
 /// Maps records to the order of one of the numbers that may be in them: of 8 bytes, where records are aligned to so many, or of 4; unsigned,
-/// signed, or floating-point. Numbers of 4 bytes are the upper halves of ranks.
+/// signed, or floating-point. Numbers of 4 bytes have ranks of 4.
 template <class Words>
 struct record_order
 {
@@ -68,7 +68,8 @@ struct record_order
     {
       bits = bits > sign_bit ? ~bits : bits | sign_bit; // -0 is +0
     }
-    return bits ^ flip;
+    // Those of 4 bytes have no more bits than that, so that there is a bin for each of a few values.
+    return (bits ^ flip) >> (is_wide ? 0 : 32);
   }
 
   /// Records are never made of their ranks.

@@ -95,7 +95,7 @@ template <class Key>
 __device__ value_bits_t<Key> value_bits_of(Key const& key)
 {
   value_bits_t<Key> bits;
-  std::memcpy(&bits, &key, sizeof(Key));
+  std::memcpy(&bits, &reinterpret_cast<char const&>(key), sizeof(Key)); // records may have an operator &
   return bits;
 }
 
@@ -128,8 +128,8 @@ struct possible_fields
 
   __device__ void relate(Key const& a, Key const& b, relation const& by)
   {
-    auto const first  = value_bits_of(a);
-    auto const second = value_bits_of(b);
+    auto const first  = radix::value_bits_of(a);
+    auto const second = radix::value_bits_of(b);
     up                = 0;
     down              = 0;
 #pragma unroll
@@ -217,7 +217,8 @@ __device__ std::uint32_t order_of_sorted(int count, At at, Compare& comp)
       for (int i = first + Threads; i < count; i += Threads)
       {
         is_right = is_right
-                && relation_of(i).goes_up(order.rank_of(value_bits_of(at(i - 1))), order.rank_of(value_bits_of(at(i))));
+                && relation_of(i).goes_up(order.rank_of(radix::value_bits_of(at(i - 1))),
+                                          order.rank_of(radix::value_bits_of(at(i))));
       }
       if (__syncthreads_and(is_right) != 0)
       {
@@ -340,8 +341,12 @@ struct asks_comparator<Key, Compare, false>
   /// Whether two neighbours are as a stable sort leaves them. `came_first`: the first was in front of the second.
   __device__ bool operator()(value_bits_t<Key> const& before, value_bits_t<Key> const& own, bool came_first) const
   {
-    auto const& a = reinterpret_cast<Key const&>(before);
-    auto const& b = reinterpret_cast<Key const&>(own);
+    // Not words looked at as a record; and records need have no default constructor.
+    alignas(Key) char bytes[2][sizeof(Key)];
+    std::memcpy(bytes[0], &before, sizeof(Key));
+    std::memcpy(bytes[1], &own, sizeof(Key));
+    auto const& a = *reinterpret_cast<Key const*>(bytes[0]);
+    auto const& b = *reinterpret_cast<Key const*>(bytes[1]);
     return block::precedes(a, b, comp) || (came_first && !block::precedes(b, a, comp));
   }
 

@@ -92,7 +92,7 @@ struct rising_keys
   __device__ Key at(std::uint64_t i) const
   {
     std::uint64_t const rank = i == odd ? n - 1 - i : i;
-    return static_cast<Key>((falls ? n - 1 - rank : rank) / (n >> 8));
+    return static_cast<Key>((falls ? n - 1 - rank : rank) / ((n >> 8) + 1));
   }
 };
 

@@ -324,6 +324,8 @@ TEST(RecordValues, AreAskedAboutOnceInABucket)
   double const by_field = asked_for_each<by<third>>(all);
   EXPECT_LT(by_field, 9.5);
   EXPECT_GT(asked_for_each<by<product>>(all), by_field + 6);
+  // Nor are they merged where 150 share a value: two that do are asked about both ways.
+  EXPECT_LT(asked_for_each<by<third>>(records<event>(100'000, 100'000 / 150)), 13);
 }
 
 } // namespace

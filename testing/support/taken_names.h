@@ -65,7 +65,7 @@ GPUSORT_TEST_TAKE(sequential_sort) GPUSORT_TEST_TAKE(serial_merge) GPUSORT_TEST_
 GPUSORT_TEST_TAKE(sort_on_device) GPUSORT_TEST_TAKE(sort_runs) GPUSORT_TEST_TAKE(sort_sequentially)
 GPUSORT_TEST_TAKE(sort_with_buffer) GPUSORT_TEST_TAKE(split) GPUSORT_TEST_TAKE(stable_host_sort)
 GPUSORT_TEST_TAKE(swap_elements) GPUSORT_TEST_TAKE(swap_places) GPUSORT_TEST_TAKE(temporary_bytes)
-GPUSORT_TEST_TAKE(undo_reversal) GPUSORT_TEST_TAKE(with) GPUSORT_TEST_TAKE(with_policy) GPUSORT_TEST_TAKE(with_tag)
+GPUSORT_TEST_TAKE(undo_reversal) GPUSORT_TEST_TAKE(value_bits_of) GPUSORT_TEST_TAKE(with) GPUSORT_TEST_TAKE(with_policy) GPUSORT_TEST_TAKE(with_tag)
 GPUSORT_TEST_TAKE(workspace_bytes) GPUSORT_TEST_TAKE(write_back) GPUSORT_TEST_TAKE(write_tile)
 // clang-format on
 
