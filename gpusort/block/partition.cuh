@@ -143,23 +143,22 @@ struct bucket_place
   std::uint32_t start;
 };
 
-/// Arrays that elements of a tile are moved to. Another type may stand for them: it is asked where the keys go, and then the values,
-/// when they are on their way.
-template <class Key, class Value>
-struct array_outputs
+/// Keys of a tile that are read when it is its turn. Another type may stand for them: it is told when the tile's keys are in shared memory
+/// and the way out begins, and when half of them are on it, which is when there are registers for the keys of another tile.
+template <class Key>
+struct keys_in_memory
 {
-  Key* to_keys;
-  Value* to_values;
+  Key const* from;
 
-  __device__ Key* keys() const
+  template <class Rank, int Items>
+  __device__ void load(Rank const& rank, Key (&keys)[Items]) const
   {
-    return to_keys;
+    rank.load(from, keys);
   }
-
-  __device__ Value* values() const
-  {
-    return to_values;
-  }
+  __device__ void begin_writing() const
+  {}
+  __device__ void halfway() const
+  {}
 };
 
 template <class T, int N>
@@ -188,6 +187,7 @@ class partition
 {
 public:
   static constexpr int threads      = Threads;
+  static constexpr int items        = Items;
   static constexpr int tile         = Threads * Items;
   static constexpr bool with_values = !std::is_same_v<Value, no_values>;
 
@@ -237,33 +237,48 @@ public:
     Value const* values_in,
     Value* values_out)
   {
-    move_tile(shared, classify, work, at, keys_in, values_in, arrays{keys_out, values_out});
-  }
-
-  /// The same, to what stands for arrays.
-  template <class Outputs>
-  __device__ static void move_tile(
-    shared_storage& shared,
-    Classifier const& classify,
-    partition_work const& work,
-    tile_place const& at,
-    Key const* keys_in,
-    Value const* values_in,
-    Outputs const& outputs)
-  {
-    places_by_look_back<Buckets> const places(work, at);
-    keys_in += at.begin;
     if constexpr (with_values)
     {
       values_in += at.begin;
     }
+    move_tile_from(
+      keys_in_memory<Key>{keys_in + at.begin}, shared, classify, work, at, keys_out, values_in, values_out);
+  }
+
+  /// The same of the keys that `keys` gets.
+  template <class Keys>
+  __device__ static void move_tile_from(
+    Keys const& keys,
+    shared_storage& shared,
+    Classifier const& classify,
+    partition_work const& work,
+    tile_place const& at,
+    Key* keys_out,
+    Value const* values_of_tile,
+    Value* values_out)
+  {
+    places_by_look_back<Buckets> const places(work, at);
     if (FullApart && at.size == tile)
     {
-      move<FullApart, true, CountsFirst>(shared, classify, places, at.size, keys_in, values_in, outputs);
+      move<FullApart, true, CountsFirst>(shared, classify, places, at.size, keys, keys_out, values_of_tile, values_out);
     }
     else
     {
-      move<false, true, false>(shared, classify, places, at.size, keys_in, values_in, outputs);
+      move<false, true, false>(shared, classify, places, at.size, keys, keys_out, values_of_tile, values_out);
+    }
+  }
+
+  /// Reads the keys of a tile, as move_tile does.
+  __device__ static void load_tile(shared_storage& shared, tile_place const& at, Key const* keys_in, Key (&keys)[Items])
+  {
+    keys_in += at.begin;
+    if (FullApart && at.size == tile)
+    {
+      bucket_rank<Buckets, Threads, Items, FullApart>(shared.counts, at.size).load(keys_in, keys);
+    }
+    else
+    {
+      bucket_rank<Buckets, Threads, Items, false>(shared.counts, at.size).load(keys_in, keys);
     }
   }
 
@@ -280,7 +295,8 @@ public:
           Value const* values_in,
           Value* values_out)
   {
-    move<false, true, false>(shared, classify, places, size, keys_in, values_in, arrays{keys_out, values_out});
+    move<false, true, false>(
+      shared, classify, places, size, keys_in_memory<Key>{keys_in}, keys_out, values_in, values_out);
   }
 
   /// The same for keys alone that need not keep their order: they come in any order, if the tile is full, or keys are counted first,
@@ -296,21 +312,22 @@ public:
   {
     static_assert(!with_values);
     places_by_look_back<Buckets> const places(work, at);
-    keys_in += at.begin;
+    keys_in_memory<Key> const keys{keys_in + at.begin};
+    Value* const no_values = nullptr;
     if (!keeps_order && at.size == tile)
     {
-      move<true, false, CountsFirst>(shared, classify, places, at.size, keys_in, nullptr, arrays{keys_out, nullptr});
+      move<true, false, CountsFirst>(shared, classify, places, at.size, keys, keys_out, no_values, no_values);
       return;
     }
     if constexpr (CountsFirst)
     {
       if (!keeps_order)
       {
-        move<false, false, true>(shared, classify, places, at.size, keys_in, nullptr, arrays{keys_out, nullptr});
+        move<false, false, true>(shared, classify, places, at.size, keys, keys_out, no_values, no_values);
         return;
       }
     }
-    move<false, true, false>(shared, classify, places, at.size, keys_in, nullptr, arrays{keys_out, nullptr});
+    move<false, true, false>(shared, classify, places, at.size, keys, keys_out, no_values, no_values);
   }
 
   /// Reads the `size` elements of a tile from a source and writes them in the order of their buckets. Classifies each element
@@ -330,8 +347,6 @@ public:
   }
 
 private:
-  using arrays = array_outputs<Key, Value>;
-
   /// Ranks keys by bucket, tells `publish` how many each has, and puts the keys into shared memory in the order of their buckets;
   /// a barrier has to follow. Returns where the thread's bucket begins, and in `count` how many it has.
   template <class Rank, class BucketOf, class Publish>
@@ -457,21 +472,22 @@ private:
   }
 
   /// `Full`: the tile has all its places in use. `Counted`: keys are counted first.
-  template <bool Full, bool Ordered, bool Counted, class Places, class Outputs>
+  template <bool Full, bool Ordered, bool Counted, class Places, class Keys>
   __device__ static void
   move(shared_storage& shared,
        Classifier const& classify,
        Places const& places,
        int size,
-       Key const* keys_in,
+       Keys const& from,
+       Key* keys_out,
        Value const* values_in,
-       Outputs const& to)
+       Value* values_out)
   {
     bucket_rank<Buckets, Threads, Items, Full, Ordered> rank(shared.counts, size);
 
     Key keys[Items];
     std::uint32_t ranks[Items];
-    rank.load(keys_in, keys);
+    from.load(rank, keys);
     std::uint32_t count = 0, start = 0;
     auto const publish = [&](std::uint32_t own) { places.publish(own); };
     if constexpr (Counted)
@@ -492,11 +508,15 @@ private:
     places.note_outputs(shared.output_of, count, start);
     __syncthreads();
 
-    Key* const keys_out = to.keys();
+    from.begin_writing();
     std::uint64_t outputs[with_values ? Items : 1];
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
+      if (i == Items / 2)
+      {
+        from.halfway();
+      }
       int const position = i * Threads + static_cast<int>(threadIdx.x);
       if (Full || position < size)
       {
@@ -515,7 +535,6 @@ private:
       Value* const sorted_values = reinterpret_cast<Value*>(shared.values);
       rank.put(values.at, ranks, sorted_values);
       __syncthreads();
-      Value* const values_out = to.values();
 #pragma unroll
       for (int i = 0; i < Items; ++i)
       {

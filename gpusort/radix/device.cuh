@@ -561,18 +561,19 @@ private:
     int const phases = phases_for(digits, in_wave);
     for (; pass < digits; pass += together ? phases : 1)
     {
-      if constexpr (pass_shape_v<Bits, Value>.takes_turns)
+      constexpr int in_turn = pass_shape_v<Bits, Value>.passes_in_turn;
+      if constexpr (in_turn > 0)
       {
         if (!together)
         {
-          int const last = plan.parts > 1 ? pass + 1 : digits;
+          int const last = plan.parts > 1 ? pass + 1 : std::min(pass + in_turn, digits);
           for_each_part(pass, [&](input_part const& part) {
             runtime::launch(
-              move_keys_in_turn<Bits, IsFloat, Value>,
+              move_keys_in_turn<Bits, IsFloat>,
               {std::min(runtime::blocks_for(part.size, plan.tile),
                         processors * static_cast<std::size_t>(pass_shape_v<Bits, Value>.blocks)),
                partition::threads,
-               sizeof(turn_storage<Bits, IsFloat, Value>)},
+               sizeof(turn_storage<Bits, IsFloat>)},
               stream,
               order,
               found,

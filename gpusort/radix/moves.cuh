@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(
   }
 }
 
-/// One pass by digits over a part of the input, for blocks that move its tiles by turns.
-template <class Bits, bool IsFloat, class Value>
+/// One pass by digits over a part of the input of keys alone, for blocks that move its tiles by turns.
+template <class Bits, bool IsFloat>
 struct digit_pass
 {
   digit_of<Bits, IsFloat> classify;
@@ -113,13 +113,11 @@ struct digit_pass
   int tile; // elements
   Bits const* keys_in;
   Bits* keys_out;
-  Value const* values_in;
-  Value* values_out;
 };
 
 /// The pass `number` of those that `found` says there are.
-template <class Bits, bool IsFloat, class Value>
-__device__ digit_pass<Bits, IsFloat, Value>
+template <class Bits, bool IsFloat>
+__device__ digit_pass<Bits, IsFloat>
 pass_of(key_order<Bits, IsFloat> const& order,
         findings<Bits> const& found,
         std::uint64_t const* bins,
@@ -127,7 +125,7 @@ pass_of(key_order<Bits, IsFloat> const& order,
         std::uint32_t number,
         input_part const& part,
         tiling const& work,
-        buffers<Bits, Value> const& at)
+        buffers<Bits, block::no_values> const& at)
 {
   int const digit      = found.digit_of_pass[number];
   bool const from_home = (number + found.in_tiles) % 2 == 0;
@@ -138,104 +136,189 @@ pass_of(key_order<Bits, IsFloat> const& order,
           static_cast<std::uint32_t>((part.size + work.tile - 1) / work.tile),
           work.tile,
           from_home ? at.keys[0] : at.keys[1],
-          from_home ? at.keys[1] : at.keys[0],
-          from_home ? at.values[0] : at.values[1],
-          from_home ? at.values[1] : at.values[0]};
+          from_home ? at.keys[1] : at.keys[0]};
 }
 
 /// Shared memory of a block that moves tiles by turns. The ticket of `partition` is the number of its next tile.
-template <class Bits, bool IsFloat, class Value>
+template <class Bits, bool IsFloat>
 struct turn_storage
 {
-  typename digit_partition<Bits, IsFloat, Value>::shared_storage partition;
-  digit_pass<Bits, IsFloat, Value> pass;
+  typename digit_partition<Bits, IsFloat, block::no_values>::shared_storage partition;
+  digit_pass<Bits, IsFloat> pass;
 };
 
-template <class Bits, bool IsFloat, class Value>
-__device__ turn_storage<Bits, IsFloat, Value>& shared_turn()
-{
-  extern __shared__ uint4 shared_words[];
-  return *reinterpret_cast<turn_storage<Bits, IsFloat, Value>*>(shared_words);
-}
-
-/// A pointer that was kept in memory, of which the compiler is to know that it points to global memory.
+/// A pointer that was kept in memory, of which the compiler is to know that it points to global memory, and not that it is the same for all
+/// tiles: it would keep addresses from tile to tile that registers have no room for.
 template <class T>
 __device__ T* in_global_memory(T* pointer)
 {
   std::size_t address;
-  asm("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(pointer));
+  asm volatile("cvta.to.global.u64 %0, %1;" : "=l"(address) : "l"(pointer));
   return static_cast<T*>(__cvta_global_to_generic(address));
 }
 
-/// Where the elements of a tile go. Once they are on their way, the first thread draws the next ticket, into `next`, so that it is there
-/// when the tile is done.
-template <class Pass>
-struct turn_outputs
-{
-  Pass const& pass;
-  std::uint32_t& next;
+/// Whether keys of a tile that is moved by turns are on their way while the tile before is written: wider ones have no registers for it.
+template <class Bits>
+inline constexpr bool reads_ahead = sizeof(Bits) <= 8;
 
-  __device__ auto keys() const
+/// Reads the keys of the tile whose ticket has been drawn, if there is one.
+template <class Bits, bool IsFloat, int Items>
+__device__ void load_tile_of_turn(turn_storage<Bits, IsFloat>& shared, Bits (&held)[Items])
+{
+  using partition  = digit_partition<Bits, IsFloat, block::no_values>;
+  auto const& pass = shared.pass;
+  if (shared.partition.ticket < pass.tiles)
+  {
+    partition::load_tile(shared.partition,
+                         block::place_in(pass.part, 0, shared.partition.ticket, pass.tile),
+                         in_global_memory(pass.keys_in),
+                         held);
+  }
+}
+
+/// The keys of a tile that is moved by turns. The next ticket is drawn when the tile is about to be written, so that it is there in time; and
+/// not before, so that a tile is soon moved once its ticket has been drawn: others wait for its counts.
+template <class Bits, bool IsFloat, int Items>
+struct keys_of_turn
+{
+  turn_storage<Bits, IsFloat>& shared;
+  std::uint64_t begin; // of the tile
+  Bits (&held)[Items]; // its keys, and then those of the next one, if they are read ahead
+  std::uint32_t& next; // ticket, of the first thread
+
+  template <class Rank>
+  __device__ void load(Rank const& rank, Bits (&keys)[Items]) const
+  {
+    if constexpr (reads_ahead<Bits>)
+    {
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
+      {
+        keys[i] = held[i];
+      }
+    }
+    else
+    {
+      rank.load(in_global_memory(shared.pass.keys_in) + begin, keys);
+    }
+  }
+
+  __device__ void begin_writing() const
   {
     if (threadIdx.x == 0)
     {
-      next = atomicAdd(in_global_memory(pass.ticket), 1u);
+      next = atomicAdd(in_global_memory(shared.pass.ticket), 1u);
     }
-    return in_global_memory(pass.keys_out);
   }
 
-  __device__ auto values() const
+  __device__ void halfway() const
   {
-    return in_global_memory(pass.values_out);
+    if constexpr (reads_ahead<Bits>)
+    {
+      tell_ticket();
+      __syncthreads();
+      load_tile_of_turn(shared, held);
+    }
+  }
+
+  __device__ void finish() const
+  {
+    if constexpr (!reads_ahead<Bits>)
+    {
+      tell_ticket();
+    }
+    __syncthreads();
+  }
+
+private:
+  __device__ void tell_ticket() const
+  {
+    if (threadIdx.x == 0)
+    {
+      shared.partition.ticket = next;
+    }
   }
 };
 
-/// Moves the tile whose turn it is, in the pass that shared memory describes. Returns false if there is none. Not inlined into the loop
-/// over tiles, where the compiler would keep addresses from round to round that registers have no room for; and so that registers need
-/// not hold the pass either, that stands in shared memory (docs/performance.md).
-template <class Bits, bool IsFloat, class Value>
-__device__ __noinline__ bool move_in_turn()
+/// Moves the tile whose ticket has been drawn, in the pass that shared memory describes, where registers have no room for it; and draws the
+/// next ticket.
+template <class Bits, bool IsFloat, int Items>
+__device__ void move_tile_of_turn(turn_storage<Bits, IsFloat>& shared, Bits (&held)[Items])
 {
-  using partition  = digit_partition<Bits, IsFloat, Value>;
-  auto& shared     = shared_turn<Bits, IsFloat, Value>();
+  using partition  = digit_partition<Bits, IsFloat, block::no_values>;
   auto const& pass = shared.pass;
   shared.partition.counts.clear();
   __syncthreads();
-  std::uint32_t const tile = shared.partition.ticket;
-  if (tile >= pass.tiles)
-  {
-    return false;
-  }
-  block::partition_work to = pass.to;
-  to.bucket_begin          = in_global_memory(to.bucket_begin);
-  to.status                = in_global_memory(to.status);
-  std::uint32_t next       = 0;
-  partition::move_tile(
+  block::partition_work to   = pass.to;
+  to.bucket_begin            = in_global_memory(to.bucket_begin);
+  to.status                  = in_global_memory(to.status);
+  std::uint32_t next         = 0;
+  block::tile_place const at = block::place_in(pass.part, 0, shared.partition.ticket, pass.tile);
+  keys_of_turn<Bits, IsFloat, Items> const keys{shared, at.begin, held, next};
+  partition::move_tile_from(
+    keys,
     shared.partition,
     digit_of<Bits, IsFloat>(pass.classify), // registers for this there are
     to,
-    block::place_in(pass.part, 0, tile, pass.tile),
-    in_global_memory(pass.keys_in),
-    in_global_memory(pass.values_in),
-    turn_outputs<digit_pass<Bits, IsFloat, Value>>{pass, next});
-  if (threadIdx.x == 0)
-  {
-    shared.partition.ticket = next;
-  }
-  __syncthreads();
-  return true;
+    at,
+    in_global_memory(pass.keys_out),
+    static_cast<block::no_values const*>(nullptr),
+    static_cast<block::no_values*>(nullptr));
+  keys.finish();
 }
 
-/// Moves keys and values by digits, in the passes from `first` to before `last`, if there are so many and keys have not been split into
-/// buckets. Several passes move the whole input, and a block waits for the last tile of one before it begins the next. Few blocks move
-/// all tiles, so that the launch takes little if it has nothing to do.
+template <class Bits, bool IsFloat>
+__device__ turn_storage<Bits, IsFloat>& shared_turn()
+{
+  extern __shared__ uint4 shared_words[];
+  return *reinterpret_cast<turn_storage<Bits, IsFloat>*>(shared_words);
+}
+
+/// The same of a tile whose keys are not read ahead. Not inlined into the loop over tiles, where the compiler would keep addresses from
+/// round to round that registers have no room for.
+template <class Bits, bool IsFloat>
+__device__ __noinline__ void move_tile_apart()
+{
+  Bits held[digit_partition<Bits, IsFloat, block::no_values>::items];
+  move_tile_of_turn(shared_turn<Bits, IsFloat>(), held);
+}
+
+/// Moves tiles of the pass that shared memory describes, from the one whose ticket has been drawn on, as long as there are any. Returns how
+/// many.
+template <class Bits, bool IsFloat>
+__device__ std::uint32_t move_in_turns(turn_storage<Bits, IsFloat>& shared)
+{
+  auto const& pass    = shared.pass;
+  std::uint32_t moved = 0;
+  if constexpr (reads_ahead<Bits>)
+  {
+    Bits held[digit_partition<Bits, IsFloat, block::no_values>::items];
+    load_tile_of_turn(shared, held);
+    for (; shared.partition.ticket < pass.tiles; ++moved)
+    {
+      move_tile_of_turn(shared, held);
+    }
+  }
+  else
+  {
+    for (; shared.partition.ticket < pass.tiles; ++moved)
+    {
+      move_tile_apart<Bits, IsFloat>();
+    }
+  }
+  return moved;
+}
+
+/// Moves keys alone by digits, in the passes from `first` to before `last`, if there are so many and keys have not been split into
+/// buckets; but not a first pass that mixes, which move_to_buckets makes. Several passes move the whole input, and a block waits for the last
+/// tile of one before it begins the next. Few blocks move all tiles, so that the launch takes little if it has nothing to do.
 /// Grid: any; as many blocks as there is room for are fastest. Block: pass_shape_v's threads. Shared: turn_storage.
 /// Before: the tickets of the passes are zero, and so is tiles_done, if they are several; the look-back words are empty, or left behind
 /// by the pass before.
-template <class Bits, bool IsFloat, class Value>
-__global__ void
-__launch_bounds__(pass_shape_v<Bits, Value>.threads,
-                  runtime::resident_blocks(pass_shape_v<Bits, Value>.threads, pass_shape_v<Bits, Value>.blocks))
+template <class Bits, bool IsFloat>
+__global__ void __launch_bounds__(
+  pass_shape_v<Bits, block::no_values>.threads,
+  runtime::resident_blocks(pass_shape_v<Bits, block::no_values>.threads, pass_shape_v<Bits, block::no_values>.blocks))
   move_keys_in_turn(key_order<Bits, IsFloat> order,
                     findings<Bits>* found,
                     std::uint64_t const* bins,
@@ -244,35 +327,31 @@ __launch_bounds__(pass_shape_v<Bits, Value>.threads,
                     std::uint32_t last,
                     input_part part,
                     tiling work,
-                    buffers<Bits, Value> at)
+                    buffers<Bits, block::no_values> at)
 {
-  static_assert(sizeof(Bits) > 4, "a first pass over short keys may mix");
   using counter = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
-  auto& shared  = shared_turn<Bits, IsFloat, Value>();
+  auto& shared  = shared_turn<Bits, IsFloat>();
 
   runtime::wait_for_previous_kernel();
   if (found->splits != 0)
   {
     return;
   }
+  first += first == 0 && found->mixes != 0 ? 1 : 0;
   last = found->passes < last ? found->passes : last;
   for (std::uint32_t number = first; number < last; ++number)
   {
     if (threadIdx.x == 0)
     {
+      shared.pass             = pass_of(order, *found, bins, tickets, number, part, work, at);
+      shared.partition.ticket = atomicAdd(tickets + number, 1u);
       counter const done(found->tiles_done);
       while (number > first && done.load(::cuda::std::memory_order_acquire) < (number - first) * work.tiles)
       {
       }
-      shared.pass             = pass_of(order, *found, bins, tickets, number, part, work, at);
-      shared.partition.ticket = atomicAdd(shared.pass.ticket, 1u);
     }
     __syncthreads();
-    std::uint32_t moved = 0;
-    while (move_in_turn<Bits, IsFloat, Value>())
-    {
-      ++moved;
-    }
+    std::uint32_t const moved = move_in_turns(shared);
     __syncthreads(); // all have seen that no tile is left
     if (threadIdx.x == 0 && number + 1 < last)
     {

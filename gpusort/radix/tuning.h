@@ -9,6 +9,9 @@
 namespace gpusort::radix
 {
 
+/// Of any key.
+inline constexpr int most_digits = 16;
+
 /// The shape of a block in a partition pass.
 struct pass_shape
 {
@@ -19,8 +22,8 @@ struct pass_shape
   bool has_special_code;
   bool counts_first = false; // see block/partition.cuh
   int bucket_blocks = 0; // levels of buckets have a kernel of their own, with so many a multiprocessor, if not 0
-  // Whether passes by digits that are no level of buckets have few blocks, each of which moves a tile after the other.
-  bool takes_turns = false;
+  // Passes by digits of one launch that has few blocks, each of which moves a tile after the other; 0: a block for each tile.
+  int passes_in_turn = 0;
 };
 
 /// Keys and values of so many bytes. Measured on an H200 with CUDA 13.0, uniform keys, in ms for the whole sort; the
@@ -31,23 +34,25 @@ struct pass_shape
 /// 12.7; u128, 2^26: 11.8, 14.6; but u32, 2^28: 6.1, 5.7; pairs of u32, 2^27: 4.4, 3.9. A kernel of its own for levels of buckets, with
 /// three blocks, u32, 2^28: 3.64 (with two 3.91; none 3.87); u64, 2^28: 6.65 (6.65; 6.46). Blocks that take turns, in place of
 /// one for each tile, 2^28, uniform keys, which leave them nothing to do, and zipf, which they move: u64 6.69, 14.2 to 6.49, 14.7; f64 7.45,
-/// 15.7 to 7.13, 15.4; u128 15.7, 45.3 to 14.9, 45.2; but u32 3.66, 4.91 to 3.57, 5.08; (u64, u32) 11.1, 18.4 to 10.9, 26.6; pairs of u64
-/// 12.4, 23.1 to 12.1, 31.8, for want of registers.
+/// 15.7 to 7.13, 15.4; u128 15.7, 45.3 to 14.9, 45.2; but (u64, u32) 11.1, 18.4 to 10.9, 26.6; pairs of u64
+/// 12.4, 23.1 to 12.1, 31.8, for want of registers. Keys of 4 bytes take turns with a launch for each pass: u32, 2^28, 3.71, 4.90 to 3.60, 4.75; 2^24, 0.286, 0.374
+/// to 0.280, 0.380, where one launch of all passes takes 0.276, 0.402.
 __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
   if (widest <= 4)
   {
-    return value_bytes == 0 ? pass_shape{384, 24, 2, true, key_bytes == 4, key_bytes == 4 ? 3 : 0}
-                            : pass_shape{512, 14, 2, true, false, 2};
+    return value_bytes == 0
+           ? pass_shape{384, 24, 2, true, key_bytes == 4, key_bytes == 4 ? 3 : 0, key_bytes == 4 ? 1 : 0}
+           : pass_shape{512, 14, 2, true, false, 2};
   }
   if (widest <= 8)
   {
-    return value_bytes == 0 ? pass_shape{384, 18, 2, false, false, 0, true}
+    return value_bytes == 0 ? pass_shape{384, 18, 2, false, false, 0, most_digits}
          : value_bytes <= 4 ? pass_shape{384, 16, 2, false}
                             : pass_shape{384, 14, 2, false};
   }
-  return {256, 12, 3, false, false, 0, value_bytes == 0};
+  return {256, 12, 3, false, false, 0, value_bytes == 0 ? most_digits : 0};
 }
 
 /// The blocks that sort what fits them. For whole inputs: few threads for the smallest, because every step costs each warp of

@@ -1145,9 +1145,10 @@ TEST(RadixPaths, UnevenKeysOfFourBytes)
   }
 }
 
-TEST(RadixPaths, MillionsOfUnevenWideKeys)
+TEST(RadixPaths, MillionsOfUnevenKeys)
 {
-  // By digits, in passes whose blocks take turns: an even number of digits, an odd one, and one; the highest bits of 16 bytes, too.
+  // By digits, in passes whose blocks take turns: an even number of digits, an odd one, and one; the highest bits of 16 bytes, too; short
+  // ones that a first pass mixes, and that it may not.
   using gpusort::radix::pass_shape;
   auto const many = [](pass_shape const& shape) {
     std::size_t const tile = static_cast<std::size_t>(shape.threads) * static_cast<std::size_t>(shape.items);
@@ -1155,8 +1156,27 @@ TEST(RadixPaths, MillionsOfUnevenWideKeys)
   };
   auto const uneven = [](std::size_t i) { return mixed(i) & mixed(~i); };
   {
+    pass_shape const shape = gpusort::radix::pass_shape_for(4, 0);
+    EXPECT_GT(shape.passes_in_turn, 0);
+    std::size_t const n = many(shape);
+    auto const short_of = [=](std::size_t i) { return static_cast<std::uint32_t>(uneven(i)); };
+    check(keys_from<std::uint32_t>(n, short_of));
+    if (!in_a_hurry())
+    {
+      check(keys_from<std::int32_t>(n, [=](std::size_t i) {
+        return static_cast<std::int32_t>(short_of(i) & 0xff00fff0u);
+      }));
+      check(keys_from<std::uint32_t>(n, [=](std::size_t i) {
+        return mixed(i) % 8 != 0 ? short_of(i) | 0xffu : short_of(i);
+      }));
+    }
+    check(keys_from<float>(n, [=](std::size_t i) {
+      return i == n / 4 ? -0.0f : i == n / 5 ? 0.0f : static_cast<float>(short_of(i));
+    }));
+  }
+  {
     pass_shape const shape = gpusort::radix::pass_shape_for(8, 0);
-    EXPECT_TRUE(shape.takes_turns);
+    EXPECT_GT(shape.passes_in_turn, 0);
     std::size_t const n = many(shape);
     check(keys_from<std::uint64_t>(n, uneven));
     if (!in_a_hurry())
@@ -1172,7 +1192,7 @@ TEST(RadixPaths, MillionsOfUnevenWideKeys)
     }));
   }
   pass_shape const shape = gpusort::radix::pass_shape_for(16, 0);
-  EXPECT_TRUE(shape.takes_turns);
+  EXPECT_GT(shape.passes_in_turn, 0);
   for (int const bits_apart : in_a_hurry() ? std::vector<int>{64} : std::vector<int>{0, 24, 64})
   {
     SCOPED_TRACE(bits_apart);
