@@ -63,7 +63,7 @@ struct findings
   std::uint32_t mixes; // the first pass does not keep order, and so is done as one to buckets
   few_values<Bits> values; // of which the sorted keys consist, and nothing else is to be done
   std::uint32_t passes; // how many times the keys move
-  std::int32_t digit_of_pass[16];
+  std::int32_t digit_of_pass[most_digits];
   std::uint32_t tiles_done;
 };
 
