@@ -50,8 +50,8 @@ private:
   // Of many tokens all that there may be; of fewer, as many as 4608 make, or a thread each.
   static constexpr int most_crowded = tile > 8192 ? tile / 6 : Threads < 768 ? 768 : Threads;
 
-  using place      = std::uint16_t; // in the input
-  using bins       = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place, most_crowded, Splits>;
+  using place = std::uint16_t; // in the input
+  using bins  = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place, most_crowded, Splits, tile <= 8192 ? 8 : Items>;
   using digit_rank = bucket_rank<digits, Threads, Items, false>;
 
   static constexpr std::size_t larger(std::size_t a, std::size_t b)

@@ -43,8 +43,8 @@ struct trusts_ranks
 /// whole radix sort: u64 7.15 with gaps, 7.29 without; u128, whose tokens have a place, 16.2 and 15.6.
 /// `MostCrowded`: how many bins may have more than windows sort, of which tokens make a sixth of their number at most; what splits of
 /// such bins leave counts as well. `Splits`: bins of more tokens than a warp sorts are split again, if all threads can hold one's tokens;
-/// otherwise these have to be alike.
-template <int Threads, int MaxLog2, bool Gaps, int MostCrowded, bool Splits>
+/// otherwise these have to be alike. `SplitItems`: that a thread can hold then.
+template <int Threads, int MaxLog2, bool Gaps, int MostCrowded, bool Splits, int SplitItems = 8>
 class key_bins
 {
   static constexpr int max_words = (1 << MaxLog2) / 2;
@@ -60,7 +60,7 @@ class key_bins
   using some_by_warp = lane_sort<32, 2>;
   template <class Token>
   using many_by_warp   = lane_sort<32, Splits || sizeof(Token) <= 4 ? 8 : 4>;
-  using split_by_block = close_sort<Threads, 8, own_words>;
+  using split_by_block = close_sort<Threads, SplitItems, own_words>;
 
   template <class Token>
   static constexpr std::uint32_t most_of_warp = many_by_warp<Token>::most;

@@ -35,8 +35,8 @@ struct bucket_counts
 ///
 /// The order of calls, with a barrier between any two: counts.clear, count, then total, starts and spread, then finish. Or, in
 /// loops that are not unrolled: counts.clear, count_one, then total, starts and spread, then take_rank. Or, for full tiles or in any
-/// order: counts.clear, count_one of elements alone, then counted, starts and spread, then take_place. `count` without order is for
-/// full tiles.
+/// order: counts.clear, count_one of elements alone, then counted, starts and spread, then take_place. `count` without order counts
+/// elements alone.
 template <int Buckets, int Threads, int Items, bool Full, bool Ordered = true>
 class bucket_rank
 {
@@ -74,7 +74,6 @@ public:
   template <class BucketOf>
   __device__ void count(BucketOf bucket_of, std::uint32_t (&ranks)[Items])
   {
-    static_assert(Full || Ordered);
     if constexpr (Ordered)
     {
 #pragma unroll
@@ -92,8 +91,15 @@ public:
 #pragma unroll
       for (int i = 0; i < Items; ++i)
       {
-        unsigned const bucket = bucket_of(i);
-        ranks[i]              = bucket << rank_bits | atomicAdd(&counts_.of[warp_][bucket], 1u);
+        if (!Full && i >= rows_)
+        {
+          break; // rather than ask in each row that is not in use
+        }
+        if (holds(i))
+        {
+          unsigned const bucket = bucket_of(i);
+          ranks[i]              = bucket << rank_bits | atomicAdd(&counts_.of[warp_][bucket], 1u);
+        }
       }
     }
   }
@@ -144,7 +150,7 @@ public:
   /// The tile's count of the calling thread's bucket. Called by the first Buckets threads.
   __device__ std::uint32_t total() const
   {
-    std::uint32_t const empty_places = Full ? 0 : rows_ * Threads - size_;
+    std::uint32_t const empty_places = Full || !Ordered ? 0 : rows_ * Threads - size_;
     return threadIdx.x == Buckets - 1 ? counted() - empty_places : counted();
   }
 
@@ -197,7 +203,11 @@ public:
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      if (Full || i < rows_)
+      if (!Full && i >= rows_)
+      {
+        break;
+      }
+      if (Ordered || holds(i))
       {
         ranks[i] = counts_.of[warp_][ranks[i] >> rank_bits] + (ranks[i] & ((1u << rank_bits) - 1));
       }
@@ -215,14 +225,18 @@ public:
     }
   }
 
-  /// to[rank] = element, for all places of the tile, empty ones too.
+  /// to[rank] = element, for all places of the tile that have been ranked: in order, empty ones too.
   template <class T>
   __device__ void put(T const (&from)[Items], std::uint32_t const (&ranks)[Items], T* to) const
   {
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      if (Full || i < rows_)
+      if (!Full && i >= rows_)
+      {
+        break;
+      }
+      if (Ordered || holds(i))
       {
         to[ranks[i]] = from[i];
       }

@@ -343,7 +343,7 @@ public:
     shared.counts.clear();
     __syncthreads();
     return size == tile ? order_from<true, KeepsOrder>(shared, classify, source, size, keys_out, values_out)
-                        : order_from<false, true>(shared, classify, source, size, keys_out, values_out);
+                        : order_from<false, KeepsOrder>(shared, classify, source, size, keys_out, values_out);
   }
 
 private:
@@ -395,7 +395,7 @@ private:
     {
       own.start = order(shared, rank, bucket_of, publish, held, ranks, own.count);
     }
-    else if (__syncthreads_or(all_alike(ranks[0])) != 0)
+    else if (__syncthreads_or(all_alike(rank.holds(0) ? ranks[0] : static_cast<std::uint32_t>(Buckets))) != 0)
     {
       own.start = order(shared, rank, bucket_of, publish, held, ranks, own.count);
     }

@@ -4,7 +4,7 @@
 
 #include <gpusort/block/bit_width.h>
 #include <gpusort/block/merge.cuh>
-#include <gpusort/hybrid/splitters.cuh>
+#include <gpusort/block/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/value_order.cuh>
@@ -14,6 +14,19 @@
 
 namespace gpusort::hybrid
 {
+
+using block::most_buckets;
+using block::node_of;
+using block::sampled_place;
+using block::splitter_at;
+using block::splitter_search;
+using block::splitter_tree;
+static_assert(1 << most_log2 == most_buckets);
+
+/// The block that chooses splitters of a segment.
+template <class Key, class Compare>
+using splitter_choice =
+  block::splitter_choice<Key, Compare, sample_shape_for(sizeof(Key)).threads, sample_shape_for(sizeof(Key)).items>;
 
 /// Whether buckets are guessed where comparators go by values. Not those of records: finding their field takes more than it saves. Measured on
 /// an H200, records of 16 bytes, 2^24, first and second order_tiles: 204 and 262 us, with guesses 245 and 292.

@@ -10,7 +10,6 @@
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/hybrid/guesses.cuh>
-#include <gpusort/hybrid/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/checks.cuh>
 #include <gpusort/merge/kernels.cuh>

@@ -28,8 +28,8 @@ struct block_shape
 ///   values have more than 16 bytes: see merge/tuning.h.
 constexpr bool is_worth_splitting(std::size_t n, std::size_t element_bytes)
 {
-  constexpr std::size_t most       = std::size_t{1} << 20;
-  constexpr std::size_t most_bytes = std::size_t{1} << 23;
+  constexpr std::size_t most       = std::size_t{17} << 16;
+  constexpr std::size_t most_bytes = most * 8;
   return n > most || n > most_bytes / element_bytes;
 }
 

@@ -37,6 +37,8 @@ struct wave_edges
 template <class Key, class Compare>
 struct asks_about_tile
 {
+  static constexpr bool asks = true;
+
   Compare comp;
 
   __device__ std::uint32_t operator()(radix::bits_t<Key> const* keys, int size)
@@ -226,8 +228,26 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   {
     edges->sizes[blockIdx.x] = where.size;
   }
+  if (radix::part_of_equals const part = radix::equals_in_wave(tiles, where.seen, bucket); part.count > 0)
+  {
+    __syncthreads();
+    where       = radix::find_in_wave(shared.bucket, tiles, runs, part.first);
+    where.begin = is_upwards ? where.begin : tiles.n - where.begin - where.size;
+    shared.equals.list(tiles, runs, part.first);
+    __syncthreads();
+    if (part.number == 0 && where.size > 0 && threadIdx.x == 0)
+    {
+      bits const key = at.keys[1][shared.equals.place_of(0)];
+      agrees.note(0, 1, key);
+    }
+    if (agrees.vote(true, true))
+    {
+      radix::move_equals(shared.equals, part, where, at);
+    }
+    return;
+  }
   bool is_sorted = false;
-  if (where.size > 0 && where.size <= radix::most_in_wave_bucket)
+  if (where.size > 0 && where.size <= storage::most)
   {
     is_sorted = radix::sort_in_wave(shared, values, runs, bucket, where, at, agrees);
   }
@@ -246,7 +266,7 @@ struct one_wave
   template <class Key>
   struct plan
   {
-    std::size_t starts = 0, seen = 0, edges = 0;
+    std::size_t starts = 0, seen = 0, repeats = 0, edges = 0;
     runtime::layout layout;
 
     explicit plan(std::size_t n)
@@ -254,6 +274,7 @@ struct one_wave
       auto const tiles = runtime::blocks_for(n, static_cast<std::size_t>(radix::wave_tile_for(n)));
       starts           = layout.add(tiles * radix::radix_size, sizeof(std::uint16_t));
       seen             = layout.add(tiles, sizeof(std::uint32_t));
+      repeats          = layout.add(radix::radix_size / 32, sizeof(std::uint32_t));
       edges            = layout.add(1, sizeof(wave_edges<radix::bits_t<Key>>));
     }
   };
@@ -299,7 +320,8 @@ struct one_wave
       tile,
       static_cast<std::uint32_t>(runtime::blocks_for(n, static_cast<std::size_t>(tile))),
       runtime::at_offset<std::uint16_t>(base, plan.starts),
-      runtime::at_offset<std::uint32_t>(base, plan.seen)};
+      runtime::at_offset<std::uint32_t>(base, plan.seen),
+      runtime::at_offset<std::uint32_t>(base, plan.repeats)};
     radix::buffers<bits, carried> const arrays{
       {reinterpret_cast<bits*>(at.keys[0]), reinterpret_cast<bits*>(at.keys[1])},
       {reinterpret_cast<carried*>(at.values[0]), reinterpret_cast<carried*>(at.values[1])}};

@@ -63,7 +63,7 @@ struct device
     std::size_t keys = 0, values = 0;
     std::size_t sizes = 0, bins = 0, found = 0, tickets = 0; // from here to status, cleared before the sort
     std::size_t status = 0, next_bins = 0, begins = 0, listed = 0, stretches = 0;
-    std::size_t starts = 0, seen_in_tiles = 0; // of one wave
+    std::size_t starts = 0, seen_in_tiles = 0, repeats = 0; // of one wave
     // Or, where keys are counted:
     std::size_t value_counts = 0, rank_sums = 0, zero_sums = 0, zero_signs = 0; // cleared before the sort
     runtime::layout layout;
@@ -132,6 +132,7 @@ struct device
       listed                  = layout.add(lists || !only_long ? buckets : 0, sizeof(std::uint32_t));
       stretches               = layout.add(spare, sizeof(block::segment));
       seen_in_tiles           = layout.add(wave, sizeof(std::uint32_t));
+      repeats                 = layout.add(in_wave ? radix_size / 32 : 0, sizeof(std::uint32_t));
     }
 
     /// Most elements that one block sorts on every device.
@@ -625,7 +626,8 @@ private:
                            tile,
                            static_cast<std::uint32_t>(runtime::blocks_for(n, static_cast<std::size_t>(tile))),
                            runtime::at_offset<std::uint16_t>(base, plan.starts),
-                           runtime::at_offset<std::uint32_t>(base, plan.seen_in_tiles)};
+                           runtime::at_offset<std::uint32_t>(base, plan.seen_in_tiles),
+                           runtime::at_offset<std::uint32_t>(base, plan.repeats)};
     auto* const found = runtime::at_offset<findings<Bits>>(base, plan.found);
     auto* const first = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     cleared_words const cleared{

@@ -27,6 +27,7 @@ inline constexpr std::uint32_t descent   = 4;
 inline constexpr std::uint32_t no_longer = ascent | descent; // the input is neither sorted nor reversed
 inline constexpr std::uint32_t twin      = 8; // a -0, which its rank does not tell from +0
 inline constexpr std::uint32_t uneven    = 16; // by a sample, some bucket will not fit a block
+inline constexpr std::uint32_t splitters = 128; // say which bucket a key of a wave belongs to, in place of a map
 // By a comparator: keys whose values go up, but it does not, or does not go down.
 inline constexpr std::uint32_t not_upwards    = 32;
 inline constexpr std::uint32_t not_downwards  = 64;

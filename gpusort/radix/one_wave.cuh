@@ -1,13 +1,16 @@
 // Two kernels for inputs of at most one tile a multiprocessor: order_in_tiles puts each tile in the order of its buckets, within the
-// tile's own place; sort_wave gathers one bucket a block from all tiles, and sorts it. No histogram pass, no look-back.
+// tile's own place; sort_wave gathers one bucket a block from all tiles, and sorts it. No histogram pass, no look-back. Buckets are of
+// equal width, or, where a sample says that those would be uneven, between splitters of a larger one.
 // Source: Sintorn and Assarsson, section IV: a split into buckets that blocks can sort, which one sort each follows.
 #pragma once
 
 #include <gpusort/block/bin_sort.cuh>
 #include <gpusort/block/partition.cuh>
+#include <gpusort/block/prefix_sum.cuh>
 #include <gpusort/block/runs.cuh>
 #include <gpusort/block/sort_by_bins.cuh>
 #include <gpusort/block/span.cuh>
+#include <gpusort/block/splitters.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/radix/bucket_map.h>
 #include <gpusort/radix/findings.cuh>
@@ -31,6 +34,7 @@ struct wave_tiles
   std::uint32_t count; // up to most_wave_tiles
   std::uint16_t* starts; // [count][radix_size]: where each bucket begins in the tile
   std::uint32_t* seen; // [count]: what is seen of a tile's keys, and of its last one and the next tile's first
+  std::uint32_t* repeats; // [radix_size / 32]: of splitters, as splitter_tree has them
 
   __device__ block::segment_tiles runs() const
   {
@@ -104,16 +108,40 @@ struct seen_source
   }
 };
 
-/// A key's bucket.
+/// The order of ranks.
+struct rank_less
+{
+  template <class Bits>
+  __device__ bool operator()(Bits const& a, Bits const& b) const
+  {
+    return a < b;
+  }
+};
+
+/// A key's bucket: of equal width, or between splitters of ranks.
 template <class Bits, bool IsFloat>
-struct mapped_bucket
+struct wave_bucket_of
 {
   key_order<Bits, IsFloat> const& order;
+  block::splitter_tree<Bits> const& tree; // in shared memory
   key_map_t<Bits, IsFloat> map;
+  bool searches; // among splitters
 
   template <class Holds, int N>
-  __device__ void all(Bits const (&keys)[N], Holds, std::uint32_t (&buckets)[N]) const
+  __device__ void all(Bits const (&keys)[N], Holds holds, std::uint32_t (&buckets)[N]) const
   {
+    if (__builtin_expect(searches, 0)) // so that other code comes first, which most inputs read no more than once
+    {
+      Bits ranks[N];
+#pragma unroll
+      for (int i = 0; i < N; ++i)
+      {
+        ranks[i] = order.rank_of(keys[i]);
+      }
+      rank_less less;
+      block::splitter_search<Bits, rank_less>{tree, digit_bits, tree.has_repeats, less}.all(ranks, holds, buckets);
+      return;
+    }
 #pragma unroll
     for (int i = 0; i < N; ++i)
     {
@@ -122,16 +150,32 @@ struct mapped_bucket
   }
 };
 
+/// Elements of a bucket that a block sorts, at the most.
+template <class Bits, class Value>
+inline constexpr int most_in_wave_bucket_v = most_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>);
+
 template <class Bits, bool IsFloat, class Value>
 struct tile_storage
 {
-  using partition = block::partition<Bits, Value, mapped_bucket<Bits, IsFloat>, radix_size, wave_threads, wave_items>;
+  using partition = block::partition<Bits, Value, wave_bucket_of<Bits, IsFloat>, radix_size, wave_threads, wave_items>;
+  using choice =
+    block::splitter_choice<Bits, rank_less, wave_threads, wave_splitter_items(most_in_wave_bucket_v<Bits, Value>)>;
+  using choice_of_few = block::splitter_choice<Bits, rank_less, wave_threads, few_wave_splitter_items>;
 
-  typename partition::shared_storage tile;
+  union
+  {
+    typename partition::shared_storage tile;
+    typename choice::shared_storage sample; // of which keys are at the front, in either
+    typename choice_of_few::shared_storage small_sample;
+  };
   block::span_storage<Bits, wave_threads> span;
+  block::splitter_tree<Bits> tree;
+  std::uint16_t places[radix_size]; // of splitters in the sample
   std::uint32_t of_sample[radix_size];
+  wave_sample of_warps[radix_size / 32];
   std::uint32_t seen;
 };
+static_assert(wave_buckets == radix_size && radix_size == block::most_buckets);
 
 /// Words of scratch memory that a kernel clears in place of a memset; `set`, if not null, is one of them and becomes 1 instead.
 struct cleared_words
@@ -150,11 +194,44 @@ struct cleared_words
   }
 };
 
-/// Maps ranks to radix_size buckets of equal width by a sample, which is the same for every block: by rank, or else by value. Returns false if the
-/// sample says that buckets would not fit a block: one has too much of it. Called by all threads, with of_sample zero, a barrier since.
+/// Adds up what a sample's buckets have. Called by all threads, a barrier after they have counted.
+template <class Storage>
+__device__ wave_sample add_up_sample(Storage& shared)
+{
+  unsigned const warp = threadIdx.x / 32;
+  if (warp < radix_size / 32)
+  {
+    std::uint32_t const own = shared.of_sample[threadIdx.x];
+    wave_sample const of_warp{block::sum_of_warp(own),
+                              block::sum_of_warp(own * own),
+                              block::greatest_of_warp(own),
+                              static_cast<std::uint32_t>(__popc(__ballot_sync(block::all_lanes, own > 0)))};
+    if (threadIdx.x % 32 == 0)
+    {
+      shared.of_warps[warp] = of_warp;
+    }
+  }
+  __syncthreads();
+  wave_sample all{};
+#pragma unroll
+  for (wave_sample const& of_warp : shared.of_warps)
+  {
+    all.all += of_warp.all;
+    all.squares += of_warp.squares;
+    all.most = max(all.most, of_warp.most);
+    all.filled += of_warp.filled;
+  }
+  return all;
+}
+
+/// Maps ranks to radix_size buckets of equal width by a sample, which is the same for every block: by rank, or else by value. Returns false if
+/// they would not fit a block; `sample` is what the last ones have of it. Called by all threads, with of_sample zero, a barrier since.
 template <class Bits, bool IsFloat, class Value>
-__device__ bool map_wave(
-  tile_storage<Bits, IsFloat, Value>& shared, Bits const* keys, std::uint32_t n, mapped_bucket<Bits, IsFloat>& buckets)
+__device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
+                         Bits const* keys,
+                         std::uint32_t n,
+                         wave_bucket_of<Bits, IsFloat>& buckets,
+                         wave_sample& sample)
 {
   // Each thread samples keys side by side: they share a sector of memory, so that more of them cost no more traffic.
   constexpr std::uint32_t each = wave_samples;
@@ -176,18 +253,25 @@ __device__ bool map_wave(
   }
   block::span_of_block(shared.span, least, greatest);
   auto const fits = [&](auto const& map) {
-    std::uint32_t most = 0; // in one bucket, less one
+    std::uint32_t most = 0; // in one bucket
     std::uint32_t last = radix_size;
 #pragma unroll
     for (std::uint32_t i = 0; i < each; ++i)
     {
       // A run of neighbours in one bucket counts once: neighbours are often alike where others are not.
       std::uint32_t const bucket = map(buckets.order, ranks[i]);
-      std::uint32_t const others = bucket != last ? atomicAdd(&shared.of_sample[bucket], 1u) : 0;
-      most                       = most < others ? others : most;
+      std::uint32_t const now    = bucket != last ? atomicAdd(&shared.of_sample[bucket], 1u) + 1 : 0;
+      most                       = most < now ? now : most;
       last                       = bucket;
     }
-    return __syncthreads_or(most >= most_in_wave_sample(n)) == 0;
+    // Small inputs fit however few keys have been counted: one of each thread.
+    constexpr int capacity = most_in_wave_bucket_v<Bits, Value>;
+    if (__syncthreads_and(is_well_below(most, wave_threads, n, capacity)) != 0)
+    {
+      return true;
+    }
+    sample = add_up_sample(shared);
+    return fits_wave(sample, n, capacity);
   };
   auto const ranks_map = bucket_map<Bits>::over(least, greatest, digit_bits);
   buckets.map          = ranks_map;
@@ -209,6 +293,128 @@ __device__ bool map_wave(
   return false;
 }
 
+/// Chooses splitters by a sample, which is the same for every block. Returns false if some bucket has so much of it that it would not fit a
+/// block, unless all of it is one key. Called by all threads.
+template <class Bits, bool IsFloat, class Value>
+__device__ bool split_wave(
+  tile_storage<Bits, IsFloat, Value>& shared, Bits const* keys, std::uint32_t n, key_order<Bits, IsFloat> const& order)
+{
+  using choice              = typename tile_storage<Bits, IsFloat, Value>::choice;
+  constexpr int most        = most_in_wave_bucket_v<Bits, Value>;
+  constexpr unsigned splits = radix_size - 1;
+  int const count           = splitter_samples_for(n, most);
+  int const of_bucket       = count / radix_size; // samples
+  auto const most_of_bucket = static_cast<int>(most_in_splitter_sample(n, most, count));
+  if (most_of_bucket < of_bucket)
+  {
+    return false;
+  }
+  __syncthreads();
+  // Blocks begin at different places: otherwise all would ask for the same memory at the same time.
+  constexpr int apart        = 8;
+  constexpr int at_once      = 3;
+  std::uint32_t const stride = n / static_cast<std::uint32_t>(count);
+  Bits* const samples        = choice::samples(shared.sample);
+  static_assert(most_wave_tiles * apart <= wave_threads * 3, "less than there are samples");
+#pragma unroll 1
+  for (int first = static_cast<int>(threadIdx.x); first < count; first += wave_threads * at_once)
+  {
+    Bits held[at_once];
+    auto const number = [&](int i) {
+      int const later = first + i * wave_threads + static_cast<int>(blockIdx.x) * apart;
+      return later < count ? later : later - count;
+    };
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+    {
+      if (first + i * wave_threads < count)
+      {
+        held[i] = keys[block::sampled_place(static_cast<std::uint64_t>(number(i)), stride)];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i)
+    {
+      if (first + i * wave_threads < count)
+      {
+        samples[number(i)] = order.rank_of(held[i]);
+      }
+    }
+  }
+  __syncthreads();
+  rank_less less;
+  if (count <= tile_storage<Bits, IsFloat, Value>::choice_of_few::most_samples)
+  {
+    tile_storage<Bits, IsFloat, Value>::choice_of_few::sort(shared.small_sample, count, less);
+  }
+  else
+  {
+    choice::sort(shared.sample, count, less);
+  }
+  choice::place(shared.places, count, radix_size);
+  __syncthreads();
+  // How much of the sample is in front of a rank, or, `with_equals`, not behind it.
+  auto const before = [&](Bits rank, bool with_equals) {
+    int low = 0;
+#pragma unroll 1
+    for (int high = count; low < high;)
+    {
+      int const middle = (low + high) / 2;
+      Bits const other = choice::sorted_at(shared.sample, middle);
+      if (other < rank || (with_equals && other == rank))
+      {
+        low = middle + 1;
+      }
+      else
+      {
+        high = middle;
+      }
+    }
+    return low;
+  };
+  auto const splitter = [&](unsigned s) { return choice::sorted_at(shared.sample, shared.places[s]); };
+  // A key that has a bucket's share of the sample has to be two splitters, to get a bucket of its own. Where it is but one, it takes the
+  // place of a neighbour that is none of these: of the one that leaves less between the others.
+  unsigned const own = threadIdx.x; // splitter
+  Bits rank{};
+  int in_front = 0, behind = 0; // of its place, equal to it
+  bool is_heavy = false, is_alone = false;
+  if (own < splits)
+  {
+    rank     = splitter(own);
+    in_front = shared.places[own] - before(rank, false);
+    behind   = before(rank, true) - shared.places[own];
+    is_heavy = in_front + behind >= of_bucket;
+    is_alone = (own == 0 || splitter(own - 1) != rank) && (own + 1 == splits || splitter(own + 1) != rank);
+  }
+  std::uint32_t const heavy_of_warp = __ballot_sync(block::all_lanes, is_heavy);
+  if (own < radix_size && own % 32 == 0)
+  {
+    shared.of_sample[own / 32] = heavy_of_warp;
+  }
+  __syncthreads();
+  if (is_heavy && is_alone)
+  {
+    unsigned const neighbour = behind < in_front && own > 0 ? own - 1 : own + 1;
+    if (neighbour < splits && (shared.of_sample[neighbour / 32] >> neighbour % 32 & 1u) == 0)
+    {
+      shared.places[neighbour] = shared.places[own];
+    }
+  }
+  __syncthreads();
+  choice::plant(shared.sample, shared.places, radix_size, digit_bits, shared.tree, less);
+  __syncthreads();
+  bool fits = true;
+  if (own < radix_size && !shared.tree.is_of_equals(own))
+  {
+    bool const is_last = own == splits;
+    int const begin    = own == 0 ? 0 : before(splitter(own - 1), true);
+    int const end      = is_last ? count : before(splitter(own), !shared.tree.is_of_equals(own + 1));
+    fits               = end - begin <= most_of_bucket;
+  }
+  return __syncthreads_and(fits) != 0;
+}
+
 /// Whether what has been seen of some keys leaves it possible that one wave sorts all.
 __device__ inline bool may_be_sorted(std::uint32_t seen)
 {
@@ -218,6 +424,8 @@ __device__ inline bool may_be_sorted(std::uint32_t seen)
 /// For sorts that know the order of keys: nothing else is looked for in a tile.
 struct sees_nothing_else
 {
+  static constexpr bool asks = false;
+
   template <class Bits>
   __device__ std::uint32_t operator()(Bits const*, int) const
   {
@@ -227,7 +435,8 @@ struct sees_nothing_else
 
 /// Puts each tile in the order of its buckets, into the second arrays, and looks whether the input is in order.
 /// Grid: a block for each tile. Block: wave_threads. Shared: tile_storage.
-/// `ask(keys, size)`, called by all threads with the keys of the tile, returns what else is seen of them, by all threads together.
+/// `ask(keys, size)`, called by all threads with the keys of the tile, returns what else is seen of them, by all threads together; if it
+/// `asks` anything.
 /// After: `tiles` is complete, and `cleared` is. If the sample is uneven, or the comparator does not follow the values, only
 /// `tiles.seen` means anything, and nothing has been moved.
 template <class Bits, bool IsFloat, class Value, class Ask>
@@ -255,10 +464,20 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
   std::uint32_t const begin = blockIdx.x * static_cast<std::uint32_t>(tiles.tile);
   int const size            = tiles.size(blockIdx.x);
   std::uint32_t seen        = ask(at.keys[0] + begin, size);
-  mapped_bucket<Bits, IsFloat> bucket_of{order, {}};
-  if ((seen & seen::no_value_order) != seen::no_value_order && !map_wave(shared, at.keys[0], tiles.n, bucket_of))
+  wave_bucket_of<Bits, IsFloat> bucket_of{order, shared.tree, {}, false};
+  if ((seen & seen::no_value_order) != seen::no_value_order)
   {
-    seen |= seen::uneven;
+    wave_sample sample{};
+    if (__builtin_expect(!map_wave(shared, at.keys[0], tiles.n, bucket_of, sample), 0))
+    {
+      bucket_of.searches = is_worth_splitters(sample, tiles.n, most_in_wave_bucket_v<Bits, Value>, Ask::asks)
+                        && split_wave(shared, at.keys[0], tiles.n, order);
+      seen |= bucket_of.searches ? seen::splitters : seen::uneven;
+      if (bucket_of.searches && blockIdx.x == 0 && threadIdx.x < radix_size / 32)
+      {
+        tiles.repeats[threadIdx.x] = shared.tree.repeats[threadIdx.x];
+      }
+    }
   }
   if (!may_be_sorted(seen))
   {
@@ -293,8 +512,8 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
 }
 
 /// How a block sorts a bucket.
-template <class Bits, bool IsFloat, class Value>
-using wave_sort = block::sort_by_bins<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, wave_sort_items, true>;
+template <class Bits, bool IsFloat, class Value, int Items>
+using wave_sort = block::sort_by_bins<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, Items, true>;
 
 /// Where a bucket of a wave belongs, and what has been seen of all keys.
 struct wave_bucket
@@ -346,24 +565,130 @@ find_in_wave(wave_bucket_storage& shared, wave_tiles const& tiles, block::segmen
   return all;
 }
 
+/// A part of a bucket that has nothing but one key: those of a block. Such a bucket has as many blocks as splitters are that key, less one,
+/// since those behind its own have nothing.
+struct part_of_equals
+{
+  unsigned first; // bucket: the one that has them
+  unsigned number; // of the part
+  unsigned count; // of parts; 0: the bucket is not such a one
+};
+
+/// Whether `bucket` is part of one, as splitters say. Called by all threads, who get the same answer.
+__device__ inline part_of_equals equals_in_wave(wave_tiles const& tiles, std::uint32_t seen, unsigned bucket)
+{
+  if ((seen & seen::splitters) == 0)
+  {
+    return {};
+  }
+  auto const is_of_equals = [&](unsigned b) {
+    return b > 0 && b < radix_size && (tiles.repeats[(b - 1) / 32] >> (b - 1) % 32 & 1u) != 0;
+  };
+  if (!is_of_equals(bucket))
+  {
+    return {};
+  }
+  unsigned first = bucket, behind = bucket + 1;
+  while (is_of_equals(first - 1))
+  {
+    --first;
+  }
+  while (is_of_equals(behind))
+  {
+    ++behind;
+  }
+  return {first, bucket - first, behind - first};
+}
+
+/// Where the elements of a bucket lie: those of a tile begin with number numbers[tile], and number i is from[tile] + i.
+struct equals_storage
+{
+  std::uint32_t numbers[most_wave_tiles];
+  std::uint32_t from[most_wave_tiles];
+  block::warp_sums<std::uint32_t, most_wave_tiles> sums;
+
+  /// Called by all threads of a block; a barrier has to follow.
+  __device__ void list(wave_tiles const& tiles, block::segment_tiles const& runs, unsigned bucket)
+  {
+    std::uint32_t begin = 0, end = 0;
+    if (threadIdx.x < tiles.count)
+    {
+      begin = runs.run(threadIdx.x, bucket, bucket + 1, end);
+    }
+    std::uint32_t const number = block::exclusive_sum<most_wave_tiles>(sums, end - begin);
+    if (threadIdx.x < most_wave_tiles)
+    {
+      numbers[threadIdx.x] = number;
+      from[threadIdx.x]    = threadIdx.x * static_cast<std::uint32_t>(tiles.tile) + begin - number;
+    }
+  }
+
+  __device__ std::uint32_t place_of(std::uint32_t number) const
+  {
+    unsigned tile = 0; // the last that begins with that number or before it
+#pragma unroll
+    for (unsigned step = most_wave_tiles / 2; step > 0; step /= 2)
+    {
+      tile += numbers[tile + step] <= number ? step : 0;
+    }
+    return from[tile] + number;
+  }
+};
+
 template <class Bits, bool IsFloat, class Value>
 struct wave_sort_storage
 {
-  using sorter    = wave_sort<Bits, IsFloat, Value>;
-  using source    = block::run_source<Bits, Value, wave_sort_threads, most_in_wave_bucket>;
-  using by_digits = block::bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, wave_sort_items, true>;
+  static constexpr int items       = wave_sort_items(sizeof(Bits), value_bytes_v<Value>);
+  static constexpr int short_items = short_wave_sort_items(sizeof(Bits), value_bytes_v<Value>);
+  static constexpr int most        = wave_sort_threads * items;
+  static constexpr int most_short  = wave_sort_threads * short_items;
+
+  using sorter       = wave_sort<Bits, IsFloat, Value, items>;
+  using short_sorter = wave_sort<Bits, IsFloat, Value, short_items>;
+  using source       = block::run_source<Bits, Value, wave_sort_threads, most>;
+  using by_digits    = block::bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, items, true>;
 
   union
   {
     typename sorter::shared_storage sort;
+    typename short_sorter::shared_storage sort_short;
     typename by_digits::digit_storage digits;
+    equals_storage equals;
   };
   typename source::shared_storage runs;
   Bits first_key;
   wave_bucket_storage bucket;
 };
 
-/// Sorts a bucket of up to most_in_wave_bucket elements from the second arrays to where it belongs in the first ones. Returns false, with
+/// Brings home a part of the elements of a bucket that has nothing but one key, when they have been listed: in the order that they are in.
+/// Called by all threads of a block.
+template <class Bits, class Value>
+__device__ void move_equals(
+  equals_storage const& listed, part_of_equals const& part, wave_bucket const& where, buffers<Bits, Value> const& at)
+{
+  auto const share = [&](unsigned number) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(where.size) * number / part.count);
+  };
+  std::uint32_t const end = share(part.number + 1);
+#pragma unroll 4
+  for (std::uint32_t i = share(part.number) + threadIdx.x; i < end; i += wave_sort_threads)
+  {
+    std::uint32_t const place   = listed.place_of(i);
+    at.keys[0][where.begin + i] = at.keys[1][place];
+    if constexpr (!std::is_same_v<Value, block::no_values>)
+    {
+      at.values[0][where.begin + i] = at.values[1][place];
+    }
+  }
+}
+
+template <class T>
+struct named_type
+{
+  using type = T;
+};
+
+/// Sorts a bucket of up to most_in_wave_bucket_v elements from the second arrays to where it belongs in the first ones. Returns false, with
 /// nothing written, if bins do not sort it, or `agrees` does not. Called by all threads of a block.
 template <class Bits, bool IsFloat, class Value, class Agrees>
 __device__ bool sort_in_wave(
@@ -378,16 +703,25 @@ __device__ bool sort_in_wave(
   using storage = wave_sort_storage<Bits, IsFloat, Value>;
   using source  = typename storage::source;
   source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
-  constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
-  return block::sort_runs_by_bins<typename storage::sorter>(
-    shared.sort,
-    shared.first_key,
-    order,
-    static_cast<int>(where.size),
-    elements,
-    at.keys[0] + where.begin,
-    with_values ? at.values[0] + where.begin : nullptr,
-    agrees);
+  auto const sort_with = [&](auto sorter, auto& room) {
+    return block::sort_runs_by_bins<typename decltype(sorter)::type>(
+      room,
+      shared.first_key,
+      order,
+      static_cast<int>(where.size),
+      elements,
+      at.keys[0] + where.begin,
+      std::is_same_v<Value, block::no_values> ? nullptr : at.values[0] + where.begin,
+      agrees);
+  };
+  if constexpr (storage::most_short < storage::most)
+  {
+    if (__builtin_expect(where.size <= storage::most_short, 1))
+    {
+      return sort_with(named_type<typename storage::short_sorter>{}, shared.sort_short);
+    }
+  }
+  return sort_with(named_type<typename storage::sorter>{}, shared.sort);
 }
 
 /// The same for what bins have not sorted: puts the elements together where they belong, and sorts them there digit by digit. Called by
@@ -442,7 +776,7 @@ __global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wa
 
   runtime::wait_for_previous_kernel();
   block::segment_tiles const runs = tiles.runs();
-  wave_bucket const where         = find_in_wave(shared.bucket, tiles, runs, blockIdx.x);
+  wave_bucket where               = find_in_wave(shared.bucket, tiles, runs, blockIdx.x);
   bool const is_uneven            = (where.seen & seen::uneven) != 0;
   input_order const order_of_input =
     is_uneven ? input_order::none : order_of_seen(where.seen, with_values || (where.seen & seen::twin) != 0);
@@ -455,7 +789,16 @@ __global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wa
     }
     return;
   }
-  if (where.size > most_in_wave_bucket)
+  if (part_of_equals const part = equals_in_wave(tiles, where.seen, blockIdx.x); __builtin_expect(part.count > 0, 0))
+  {
+    __syncthreads();
+    where = find_in_wave(shared.bucket, tiles, runs, part.first);
+    shared.equals.list(tiles, runs, part.first);
+    __syncthreads();
+    move_equals(shared.equals, part, where, at);
+    return;
+  }
+  if (where.size > most_in_wave_bucket_v<Bits, Value>)
   {
     if (threadIdx.x == 0)
     {

@@ -195,14 +195,30 @@ constexpr std::size_t most_in_cluster(unsigned blocks)
 
 /// What one wave of blocks sorts: at most 128 tiles, one a multiprocessor of an H200, and then 256 buckets, about two each.
 inline constexpr int wave_threads     = 512;
-inline constexpr int wave_items       = 16; // a thread
+inline constexpr int wave_items       = 17; // a thread
 inline constexpr int wave_samples     = 4; // a thread: neighbours
 inline constexpr int least_wave_items = 2; // with one, 2^16 keys would take as much memory for what tiles note as 2^17
 inline constexpr unsigned most_wave_tiles = 128;
 inline constexpr std::size_t most_in_wave = std::size_t{most_wave_tiles} * wave_threads * wave_items;
+inline constexpr int wave_buckets         = 256;
 inline constexpr int wave_sort_threads    = 512;
-inline constexpr int wave_sort_items      = 9; // a thread
-inline constexpr int most_in_wave_bucket  = wave_sort_threads * wave_sort_items;
+
+/// Elements of a bucket that a thread sorts, at the most: of keys and values of so many bytes, as many as two blocks a multiprocessor have
+/// registers or shared memory for. Keys alone, which are held in registers, have other code for short buckets, which takes fewer
+/// instructions: u64, 2^20, 17.3 us in place of 20.
+__host__ __device__ constexpr int wave_sort_items(std::size_t key_bytes, std::size_t value_bytes)
+{
+  std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
+  return value_bytes == 0 ? (widest <= 4 ? 18 : 17) : widest <= 4 ? 14 : 10;
+}
+__host__ __device__ constexpr int short_wave_sort_items(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return value_bytes == 0 ? 9 : wave_sort_items(key_bytes, value_bytes);
+}
+__host__ __device__ constexpr int most_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return wave_sort_threads * wave_sort_items(key_bytes, value_bytes);
+}
 
 /// Up to so many of them a cluster is used all the same. Measured on an H200 with CUDA 13.0, uniform keys in memory, us with a cluster and with
 /// one wave: u32 2^14 21.4 and 22, 2^15 22.3 and 22.0, 2^16 24.8 and 20.2; u64 22.6, 22.7; 24.5, 23.8; 28.7, 23.9; f32 2^15 23.6, 20.1.
@@ -214,11 +230,13 @@ __host__ __device__ constexpr bool has_wave(std::size_t key_bytes, std::size_t v
   return (key_bytes == 4 || key_bytes == 8) && value_bytes <= 8;
 }
 
-/// Elements of a tile of n.
+/// Elements of a tile of n: as few as do, but for tiles that are nearly as large as can be, which are, because full ones take fewer
+/// instructions.
 constexpr int wave_tile_for(std::size_t n)
 {
-  std::size_t const items = (n + most_wave_tiles * wave_threads - 1) / (most_wave_tiles * wave_threads);
-  return wave_threads * (items < least_wave_items ? least_wave_items : static_cast<int>(items));
+  std::size_t const needed = (n + most_wave_tiles * wave_threads - 1) / (most_wave_tiles * wave_threads);
+  int const items          = needed < least_wave_items ? least_wave_items : static_cast<int>(needed);
+  return wave_threads * (items + 1 == wave_items ? wave_items : items);
 }
 
 /// Whether keys of so many bytes are sorted by buckets: shorter ones are counted, or, with values, have so few digits that
@@ -279,17 +297,24 @@ goes_by_value(std::uint64_t n, std::size_t key_bytes, bool with_values, bool abo
 /// distributed keys, 65,536 lie beyond either end of a sample of 4096, and about 1,500 beyond such margins.
 inline constexpr double margin_of_rare_keys = 0.125;
 
+/// Its square root, rounded down.
+__host__ __device__ constexpr std::uint32_t root_of(std::uint32_t x)
+{
+  std::uint32_t root = 0;
+  while ((root + 1) * (root + 1) <= x)
+  {
+    ++root;
+  }
+  return root;
+}
+
 /// Most of a sample that is met in one of n / 2^buckets_log2 buckets of `tile`, by chance: the mean and four times its square
 /// root, and a few where the mean is small. With 4 of them in place of 8, most even inputs of 2^25 keys would be taken for uneven.
 constexpr std::uint32_t most_in_sample(std::size_t n, int tile)
 {
-  std::size_t const mean = std::size_t{look_threads} * samples_per_thread * static_cast<std::size_t>(tile) / n;
-  std::size_t root       = 0;
-  while ((root + 1) * (root + 1) <= mean)
-  {
-    ++root;
-  }
-  return static_cast<std::uint32_t>(mean + 4 * root + 8);
+  auto const mean =
+    static_cast<std::uint32_t>(std::size_t{look_threads} * samples_per_thread * static_cast<std::size_t>(tile) / n);
+  return mean + 4 * root_of(mean) + 8;
 }
 
 /// Keys that a thread of a look reads at once: what its registers hold beside the rest.
@@ -305,18 +330,76 @@ inline constexpr int most_buckets_log2 = 16;
 inline constexpr std::size_t mean_bucket      = 4096;
 inline constexpr std::size_t mean_long_bucket = 16384;
 
-/// The most that one bucket of a wave has of its sample of n keys, by chance: a full one, and as much more as the square root of that; or
-/// what one in a thousand even inputs has in a bucket, of the 8 that are its share.
-__host__ __device__ constexpr std::uint32_t most_in_wave_sample(std::uint32_t n)
+/// What a wave's sample says of buckets of equal width.
+struct wave_sample
 {
-  constexpr std::uint32_t of_even = 24;
-  std::uint32_t const full        = static_cast<std::uint32_t>(wave_threads * wave_samples * most_in_wave_bucket) / n;
-  std::uint32_t root              = 0;
-  while ((root + 1) * (root + 1) <= full)
+  std::uint32_t all; // that have been counted
+  std::uint32_t squares; // of what each bucket has of them, added up
+  std::uint32_t most; // that one has
+  std::uint32_t filled; // buckets that have any
+};
+
+/// Whether a bucket that has `own` of `all` samples of n keys holds no more than `capacity`, and the square root of its samples for chance.
+__host__ __device__ constexpr bool is_well_below(std::uint32_t own, std::uint32_t all, std::uint32_t n, int capacity)
+{
+  auto const full =
+    static_cast<std::uint32_t>(static_cast<std::uint64_t>(all) * static_cast<std::uint32_t>(capacity) / n);
+  return own + root_of(full) <= full;
+}
+
+/// Whether buckets that hold `capacity` of n keys suffice: if none has nearly as much of the sample as a full one; or if the sample is about as
+/// even as chance leaves it. If each of m buckets takes every key equally likely, their shares of k keys deviate from k / m by squares that
+/// add up to k, give or take; keys that are uneven add more, of which the fuller even buckets are, the less can be borne.
+__host__ __device__ constexpr bool fits_wave(wave_sample const& sample, std::uint32_t n, int capacity)
+{
+  if (is_well_below(sample.most, sample.all, n, capacity))
   {
-    ++root;
+    return true;
   }
-  return full + root < of_even ? of_even : full + root;
+  float const spare =
+    static_cast<float>(wave_buckets * capacity) / static_cast<float>(n) - 1; // of a full bucket, in even ones
+  float const borne   = static_cast<float>(sample.all) * spare * spare / 9;
+  auto const unevenly = static_cast<std::uint32_t>(borne < 96 ? 96 : borne < 192 ? borne : 192);
+  return sample.most <= sample.all / wave_buckets + root_of(25 * sample.all / wave_buckets)
+      && sample.squares * wave_buckets <= sample.all * (sample.all + wave_buckets + unevenly);
+}
+
+/// Keys of a sample by which splitters of a wave are chosen, a thread, at the most, for buckets of up to `most`: more where a full bucket has
+/// little to spare. Odd, so that threads side by side meet different banks of shared memory.
+__host__ __device__ constexpr int wave_splitter_items(int most)
+{
+  return most < 8192 ? 17 : 9;
+}
+
+inline constexpr int few_wave_splitter_items = 3;
+
+/// Whether so few will do: if full buckets are nearly four times as large as even ones, one of as many samples is hardly ever larger.
+__host__ __device__ constexpr bool few_splitter_samples_do(std::uint32_t n, int most)
+{
+  return n / 4 * 15 <= static_cast<std::uint32_t>(most) * wave_buckets;
+}
+
+/// Keys of such a sample of n: 6 for each bucket, or 18 or 34.
+__host__ __device__ constexpr int splitter_samples_for(std::uint32_t n, int most)
+{
+  return wave_threads * (few_splitter_samples_do(n, most) ? few_wave_splitter_items : wave_splitter_items(most));
+}
+
+/// Whether a wave with splitters sorts n keys sooner than digits do, or merging, if it `asks` a comparator: not if hardly any bucket of equal
+/// width has anything, of few values; nor if one has much of the sample, as where many keys are alike or close together, since blocks then take
+/// long, or give up, unless buckets are small. For figures see "Uneven keys in one wave" in docs/performance.md.
+__host__ __device__ constexpr bool is_worth_splitters(wave_sample const& sample, std::uint32_t n, int most, bool asks)
+{
+  bool const are_small = few_splitter_samples_do(n, most);
+  return sample.filled > 16 && ((are_small && !asks) || sample.most <= sample.all / (are_small ? 8 : 32));
+}
+
+/// The most that a bucket may have of such a sample of n: of what a full one has, twice the square root less.
+__host__ __device__ constexpr std::uint32_t most_in_splitter_sample(std::uint32_t n, int most, int samples)
+{
+  auto const full =
+    static_cast<std::uint32_t>(static_cast<std::uint64_t>(most) * static_cast<std::uint32_t>(samples) / n);
+  return full - 2 * root_of(full);
 }
 
 /// Buckets, as a power of two, so that a mean one fits a block.

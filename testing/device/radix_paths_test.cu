@@ -926,6 +926,75 @@ TEST(RadixPaths, WavesThatGoByDigits)
   check_in_waves<std::uint64_t>([](std::size_t i, std::size_t) { return mixed(i) % 3 * 0x0100'0000'0001u; });
 }
 
+/// From 0 to 1, ever denser towards 0.
+double denser(std::size_t i)
+{
+  double const even = static_cast<double>(mixed(i) >> 11) * 0x1p-53;
+  return even * even;
+}
+
+TEST(RadixPaths, WavesOfUpToAMillionKeysBetweenSplitters)
+{
+  // No key of which there are many; the mean of four; in stretches of neighbours; floats about zero.
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) {
+    return static_cast<std::uint32_t>(denser(i) * 0x1p32);
+  });
+  check_in_waves<std::int64_t>([](std::size_t i, std::size_t) {
+    std::int64_t sum = 0;
+    for (std::size_t k = 0; k < 4; ++k)
+    {
+      sum += static_cast<std::int64_t>(mixed(4 * i + k)) / 4;
+    }
+    return sum;
+  });
+  check_in_waves<std::uint64_t>([](std::size_t i, std::size_t) {
+    return static_cast<std::uint64_t>(denser(i / 7) * 0x1p63) + i % 7;
+  });
+  check_in_waves<double>([](std::size_t i, std::size_t) {
+    return denser(i) * denser(~i) * (i % 2 == 0 ? 1e9 : -1e-9);
+  });
+  check_in_waves<float>([](std::size_t i, std::size_t) {
+    return i % 100 == 0 ? (i % 200 == 0 ? -0.0f : 0.0f) : static_cast<float>(denser(i) - 0.25);
+  });
+}
+
+TEST(RadixPaths, WavesOfUpToAMillionKeysThatAreSplitters)
+{
+  // Some keys are as many as several buckets have, about one, or a bit less, beside others between them and without.
+  for (std::size_t const share :
+       {std::size_t{12}, std::size_t{60}, std::size_t{150}, std::size_t{256}, std::size_t{300}})
+  {
+    SCOPED_TRACE(share);
+    check_in_waves<std::uint32_t>([=](std::size_t i, std::size_t) {
+      bool const is_one = mixed(~i) % share < 1 + share / 12;
+      return is_one ? static_cast<std::uint32_t>(mixed(i) % (1 + share / 12) * 40'000'003u)
+                    : static_cast<std::uint32_t>(denser(i) * 0x1p32);
+    });
+    check_in_waves<std::uint64_t>([=](std::size_t i, std::size_t) {
+      return mixed(~i) % share < 2 ? std::uint64_t{0x1234'5678'9abc} * (mixed(i) % 2 + 1)
+                                   : static_cast<std::uint64_t>(denser(i) * 0x1p63);
+    });
+    if (in_a_hurry())
+    {
+      return;
+    }
+  }
+  // The least, the greatest, and both next to each other; nearly all are one; and as many of a key as of all others that are like it but for the last bits.
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) {
+    return mixed(~i) % 20 == 0 ? 0u : mixed(~i) % 20 == 1 ? ~0u : static_cast<std::uint32_t>(denser(i) * 0x1p32);
+  });
+  check_in_waves<std::uint64_t>([](std::size_t i, std::size_t) {
+    std::uint64_t const one = 77'777'777'777u;
+    return mixed(~i) % 11 == 0 ? one : mixed(~i) % 11 == 1 ? one + 1 : static_cast<std::uint64_t>(denser(i) * 0x1p60);
+  });
+  check_in_waves<std::uint64_t>([](std::size_t i, std::size_t) {
+    return mixed(~i) % 2 == 0 ? mixed(i) : 0x1234'5678'9abc'0000u + mixed(i) % 0x10000u;
+  });
+  check_in_waves<float>([](std::size_t i, std::size_t) {
+    return mixed(~i) % 9 == 0 ? (i % 2 == 0 ? 0.0f : -0.0f) : static_cast<float>(denser(i) * denser(~i) - 0.01);
+  });
+}
+
 TEST(RadixPaths, WavesWhoseSampleMisleads)
 {
   // What the sample meets is even, and the rest is alike or close together, so that keys go by digits from where tiles have left
@@ -1003,7 +1072,7 @@ TEST(RadixPaths, AWaveBucketsLimit)
 {
   // One bucket has all that a block sorts, or one more, and is its only one.
   using key              = std::uint32_t;
-  std::size_t const most = gpusort::radix::most_in_wave_bucket;
+  std::size_t const most = gpusort::radix::most_in_wave_bucket(sizeof(key), 0);
   std::size_t const n    = 300'007;
   for (std::size_t const together : {most, most + 1})
   {

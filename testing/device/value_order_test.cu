@@ -283,6 +283,36 @@ TYPED_TEST(ValueOrder, InOneWave)
   }
 }
 
+// Between splitters, as keys are denser in places; one of them has a bucket of its own, of several blocks, unless the sample has none.
+TYPED_TEST(ValueOrder, InOneWaveOfAMillionKeysBetweenSplitters)
+{
+  using key             = typename TypeParam::key;
+  using value           = typename TypeParam::value;
+  constexpr double most = static_cast<double>(std::uint64_t{1} << (sizeof(key) * 8 - 2));
+  auto const denser     = [=](std::size_t i) {
+    double const even = static_cast<double>(mixed(i) >> 11) * 0x1p-53;
+    return static_cast<key>(even * even * most);
+  };
+  for (std::size_t const n : sizes_of_one_wave())
+  {
+    SCOPED_TRACE(n);
+    auto const uneven = make_keys<key>(n, denser);
+    check_stable<value>(uneven, upwards{}, gpusort::merge_sort);
+    if (in_a_hurry())
+    {
+      continue;
+    }
+    check_stable<value>(uneven, downwards{}, gpusort::hybrid_sort);
+    for (std::size_t const one_in : {std::size_t{20}, std::size_t{200}})
+    {
+      auto const with_one =
+        make_keys<key>(n, [&](std::size_t i) { return mixed(~i) % one_in == 0 ? denser(17) : denser(i); });
+      check_stable<value>(with_one, upwards{}, gpusort::hybrid_sort);
+      check_stable<value>(with_one, downwards{}, gpusort::merge_sort);
+    }
+  }
+}
+
 /// Numbers of 32 bits as if they were signed: values go up within either half.
 struct upper_half_first
 {

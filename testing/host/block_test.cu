@@ -152,28 +152,108 @@ TEST(OneWave, TilesAreFewAndFull)
     EXPECT_EQ(tile % radix::wave_threads, 0u) << n;
     EXPECT_LE(tile, std::size_t{radix::wave_threads} * radix::wave_items) << n;
     EXPECT_LE((n + tile - 1) / tile, std::size_t{radix::most_wave_tiles}) << n;
-    // One row less would not do, but for the least of tiles.
+    // One row less would not do, but for the least of tiles and the largest.
     std::size_t const less = tile - radix::wave_threads;
-    EXPECT_TRUE(tile == std::size_t{radix::wave_threads} * radix::least_wave_items || less * radix::most_wave_tiles < n)
+    EXPECT_TRUE(tile == std::size_t{radix::wave_threads} * radix::least_wave_items
+                || tile == std::size_t{radix::wave_threads} * radix::wave_items || less * radix::most_wave_tiles < n)
       << n;
   }
 }
 
+/// A sample of `count` keys, of which each is in bucket `bucket_of()`.
+template <class BucketOf>
+radix::wave_sample wave_sample_of(std::uint32_t count, BucketOf bucket_of)
+{
+  std::uint32_t has[radix::wave_buckets] = {};
+  for (std::uint32_t i = 0; i < count; ++i)
+  {
+    ++has[bucket_of()];
+  }
+  radix::wave_sample sample{};
+  for (std::uint32_t const own : has)
+  {
+    sample.all += own;
+    sample.squares += own * own;
+    sample.most = std::max(sample.most, own);
+    sample.filled += own > 0 ? 1 : 0;
+  }
+  return sample;
+}
+
+constexpr int wave_capacities[] = {radix::most_in_wave_bucket(4, 0),
+                                   radix::most_in_wave_bucket(8, 0),
+                                   radix::most_in_wave_bucket(4, 4),
+                                   radix::most_in_wave_bucket(8, 8)};
+
 TEST(OneWave, EvenKeysPassForEven)
 {
-  // Of 2048 keys of a sample, the chance that one of 256 buckets has more than that, if each takes every key equally likely.
-  for (std::uint32_t n : {1u << 14, 1u << 16, 1u << 18, 1u << 19, 1u << 20})
+  std::mt19937 random(7);
+  for (int const capacity : wave_capacities)
   {
-    constexpr double mean = double{radix::wave_threads} * radix::wave_samples / radix::radix_size;
-    double term = std::exp(-mean), sum = term;
-    for (std::uint32_t i = 1; i <= radix::most_in_wave_sample(n); ++i)
+    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 1u << 20, std::uint32_t{radix::most_in_wave}})
     {
-      term *= mean / i;
-      sum += term;
+      // All of a sample, or its neighbours always alike.
+      for (std::uint32_t const count : {2048u, 512u})
+      {
+        int uneven = 0;
+        for (int i = 0; i < 400; ++i)
+        {
+          uneven += radix::fits_wave(wave_sample_of(count, [&] { return random() % 256; }), n, capacity) ? 0 : 1;
+        }
+        EXPECT_LE(uneven, count < 2048 ? 12 : 4) << n << ' ' << capacity << ' ' << count;
+      }
     }
-    EXPECT_LT(radix::radix_size * (1 - sum), 0.002) << n;
-    EXPECT_GE(radix::most_in_wave_sample(n),
-              radix::wave_threads * radix::wave_samples * std::uint64_t{radix::most_in_wave_bucket} / n);
+  }
+}
+
+TEST(OneWave, BucketsThatAreTooLargePassForUneven)
+{
+  std::mt19937 random(7);
+  for (int const capacity : wave_capacities)
+  {
+    for (std::uint32_t const n : {1u << 17, 1u << 19, 1u << 20, std::uint32_t{radix::most_in_wave}})
+    {
+      // An eighth of all buckets has a half more than they hold, or, if that is all, one has three times as much.
+      double const large    = 1.5 * capacity * 32 < 0.9 * n ? 32 : 1;
+      double const of_large = std::min(0.95, (large > 1 ? 1.5 : 3.0) * capacity * large / n);
+      int even              = 0;
+      for (int i = 0; i < 400; ++i)
+      {
+        auto const bucket_of = [&] {
+          auto const few = static_cast<std::uint32_t>(large);
+          return random() < of_large * 0x1p32 ? random() % few : few + random() % (256 - few);
+        };
+        even += radix::fits_wave(wave_sample_of(2048, bucket_of), n, capacity) ? 1 : 0;
+      }
+      EXPECT_LE(even, 8) << n << ' ' << capacity;
+    }
+  }
+}
+
+TEST(OneWave, SplittersLeaveRoomForChance)
+{
+  // The chance that a bucket of as many samples as all have by splitters is longer than a block holds: that a Poisson variable, what a full bucket
+  // has, is less than that.
+  for (int const capacity : wave_capacities)
+  {
+    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 3u << 18, 1u << 20, std::uint32_t{radix::most_in_wave}})
+    {
+      int const samples = radix::splitter_samples_for(n, capacity);
+      EXPECT_LE(static_cast<std::uint32_t>(samples), n);
+      auto const of_bucket = static_cast<std::uint32_t>(samples / radix::wave_buckets);
+      if (radix::most_in_splitter_sample(n, capacity, samples) < of_bucket)
+      {
+        continue; // it is not tried
+      }
+      double const full = static_cast<double>(capacity) * samples / n;
+      double term = std::exp(-full), less = 0;
+      for (std::uint32_t i = 0; i < of_bucket; ++i)
+      {
+        less += term;
+        term *= full / (i + 1);
+      }
+      EXPECT_LT(less * radix::wave_buckets, 0.3) << n << ' ' << capacity;
+    }
   }
 }
 

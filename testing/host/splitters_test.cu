@@ -1,6 +1,6 @@
 // What of the hybrid sort's splitting can be called on the host: the numbering of splitters, the sample's places, the plan.
+#include <gpusort/block/splitters.cuh>
 #include <gpusort/hybrid/device.cuh>
-#include <gpusort/hybrid/splitters.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/quicksort/kernels.cuh>
 #include <gpusort/runtime/launch.cuh>

@@ -1,21 +1,24 @@
-// Splitters of a segment: how a block chooses them, and how threads search among them.
+// Splitters of a segment: how a block chooses them by a sorted sample, and how threads search among them.
+// Source: Sintorn and Assarsson, section IV, who choose the buckets of a split by a first pass over the input; that keys equal to a splitter
+// get a bucket of their own is the gap of GPU-Quicksort (Cederman and Tsigas, section 3).
 #pragma once
 
 #include <gpusort/block/merge.cuh>
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
-#include <gpusort/hybrid/tuning.h>
 
 #include <cuda/std/bit>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace gpusort::hybrid
+namespace gpusort::block
 {
 
-inline constexpr int most_buckets = 1 << most_log2;
+/// The most buckets that splitters make of a segment, as a power of two.
+inline constexpr int most_splits_log2 = 8;
+inline constexpr int most_buckets     = 1 << most_splits_log2;
 
 /// The 2^log2 - 1 splitters of a segment, in device or shared memory, as a search tree: node 1 is the root, nodes 2i and
 /// 2i + 1 are the children of node i, and what goes before node i's splitter is to its left. Splitters are numbered in order.
@@ -153,15 +156,14 @@ __host__ __device__ inline std::uint64_t sampled_place(std::uint64_t i, std::uin
   return i * stride + ((mixed >> 32) * stride >> 32);
 }
 
-/// Chooses splitters of a segment by a sorted sample.
-template <class Key, class Compare>
+/// Chooses splitters of a segment by a sorted sample of up to `Threads` x `Items` keys.
+template <class Key, class Compare, int Threads, int Items>
 class splitter_choice
 {
-  static constexpr block_shape shape = sample_shape_for(sizeof(Key));
-  using sorter                       = block::merge_sort<Key, block::no_values, Compare, shape.threads, shape.items>;
+  using sorter = merge_sort<Key, no_values, Compare, Threads, Items>;
 
 public:
-  static constexpr int threads = shape.threads;
+  static constexpr int threads = Threads;
   static_assert(threads >= most_buckets);
 
   using shared_storage = typename sorter::shared_storage;
@@ -184,7 +186,7 @@ public:
   __device__ static void sort(shared_storage& shared, int count, Compare& comp)
   {
     // If the comparator contradicts itself, any order will do.
-    sorter::sort_in_shared(shared, block::runs_of_threads<shape.items>{count}, comp);
+    sorter::sort_in_shared(shared, runs_of_threads<Items>{count}, comp);
   }
 
   /// Places splitters in a sorted sample so that each of `buckets` <= count gets as much of it as others. Called by all threads of a
@@ -221,7 +223,7 @@ public:
     {
       repeats = places[number] == places[number + 1] || !block::precedes(splitter(number), splitter(number + 1), comp);
     }
-    std::uint32_t const word = __ballot_sync(block::all_lanes, repeats);
+    std::uint32_t const word = __ballot_sync(all_lanes, repeats);
     if (number < most_buckets && number % 32 == 0)
     {
       tree.repeats[number / 32] = word;
@@ -234,4 +236,4 @@ public:
   }
 };
 
-} // namespace gpusort::hybrid
+} // namespace gpusort::block
