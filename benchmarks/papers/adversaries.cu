@@ -5,7 +5,7 @@
 #include <benchmarks/input.cuh>
 #include <benchmarks/papers/experiment.cuh>
 
-#include <gpusort/hybrid/splitters.cuh>
+#include <gpusort/hybrid/guesses.cuh>
 #include <gpusort/quicksort/device.cuh>
 #include <gpusort/sort.h>
 #include <gpusort/workspace.h>

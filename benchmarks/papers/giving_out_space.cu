@@ -14,7 +14,7 @@
 #include <gpusort/block/prefix_sum.cuh>
 #include <gpusort/block/runs.cuh>
 #include <gpusort/block/tile.cuh>
-#include <gpusort/hybrid/splitters.cuh>
+#include <gpusort/hybrid/guesses.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/launch.cuh>

@@ -118,7 +118,7 @@ struct sample_sort
       {
         in_wave = merge::one_wave::may_sort<Key, Value, Compare>(n);
         verdict = layout.add(in_wave ? 1 : 0, sizeof(merge::wave_verdict));
-        wave    = layout.add(1, in_wave ? merge::one_wave::plan<Key>(n).layout.bytes() : 0);
+        wave    = layout.add(1, in_wave ? merge::one_wave::plan<Key, Value>(n).layout.bytes() : 0);
       }
     }
   };

@@ -91,7 +91,7 @@ struct many_ways
       {
         in_wave = one_wave::may_sort<Key, Value, Compare>(n);
         verdict = layout.add(in_wave ? 1 : 0, sizeof(wave_verdict));
-        bytes   = in_wave ? std::max(bytes, one_wave::plan<Key>(n).layout.bytes()) : bytes;
+        bytes   = in_wave ? std::max(bytes, one_wave::plan<Key, Value>(n).layout.bytes()) : bytes;
       }
       wave = layout.add(1, bytes, alignof(Key));
       checks += wave;

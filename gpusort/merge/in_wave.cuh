@@ -262,8 +262,17 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
 /// One wave for comparators that may order numbers as their values are ordered.
 struct one_wave
 {
+  template <class Value>
+  static constexpr std::size_t value_bytes = radix::value_bytes_v<typename radix::carried_value<Value>::type>;
+
+  template <class Key, class Value>
+  static constexpr int tile_for(std::size_t n)
+  {
+    return radix::wave_tile_for(n, sizeof(Key), value_bytes<Value>);
+  }
+
   /// What it needs beside a second pair of arrays.
-  template <class Key>
+  template <class Key, class Value>
   struct plan
   {
     std::size_t starts = 0, seen = 0, repeats = 0, edges = 0;
@@ -271,7 +280,7 @@ struct one_wave
 
     explicit plan(std::size_t n)
     {
-      auto const tiles = runtime::blocks_for(n, static_cast<std::size_t>(radix::wave_tile_for(n)));
+      auto const tiles = runtime::blocks_for(n, static_cast<std::size_t>(tile_for<Key, Value>(n)));
       starts           = layout.add(tiles * radix::radix_size, sizeof(std::uint16_t));
       seen             = layout.add(tiles, sizeof(std::uint32_t));
       repeats          = layout.add(radix::radix_size / 32, sizeof(std::uint32_t));
@@ -287,7 +296,8 @@ struct one_wave
   template <class Key, class Value, class Compare>
   static constexpr bool may_sort(std::size_t n)
   {
-    return can_sort<Key, Value, Compare> && n >= least_in_wave && n <= radix::most_in_wave;
+    return can_sort<Key, Value, Compare> && n >= least_in_wave
+        && n <= radix::most_in_wave(sizeof(Key), value_bytes<Value>);
   }
 
   /// Sorts n elements, or leaves them as they are: `all` says which. Returns whether it has been tried. `base`: a plan's memory.
@@ -312,9 +322,9 @@ struct one_wave
     {
       return false;
     }
-    plan<Key> const plan(n);
+    plan<Key, Value> const plan(n);
     base           = plan.layout.base(base);
-    int const tile = radix::wave_tile_for(n);
+    int const tile = tile_for<Key, Value>(n);
     radix::wave_tiles const tiles{
       static_cast<std::uint32_t>(n),
       tile,

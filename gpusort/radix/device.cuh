@@ -106,7 +106,7 @@ struct device
         only_long  = !by_buckets && n <= most_in_long_buckets;
         by_buckets = by_buckets || only_long;
       }
-      in_wave      = may_be_wave && n <= most_in_wave;
+      in_wave      = may_be_wave && n <= most_in_wave(sizeof(bits), value_bytes_v<carried>);
       buckets_log2 = by_buckets ? buckets_log2_for(n, only_long ? mean_long_bucket : mean_bucket) : 0;
       tile         = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
       part_size    = n <= most_in_one_part ? n : part_elements;
@@ -123,7 +123,8 @@ struct device
       found                     = layout.add(1, sizeof(findings<bits>));
       tickets                   = layout.add(digits, sizeof(std::uint32_t));
       // The starts of a wave's tiles share room with look-back words, which are cleared when the wave is over.
-      std::size_t const wave  = in_wave ? runtime::blocks_for(n, static_cast<std::size_t>(wave_tile_for(n))) : 0;
+      auto const wave_tile    = static_cast<std::size_t>(wave_tile_for(n, sizeof(bits), value_bytes_v<carried>));
+      std::size_t const wave  = in_wave ? runtime::blocks_for(n, wave_tile) : 0;
       std::size_t const notes = wave * radix_size * sizeof(std::uint16_t);
       status                  = layout.add(1, std::max(words * sizeof(std::uint32_t), notes));
       starts                  = status;
@@ -621,7 +622,7 @@ private:
                            std::size_t n,
                            buffers<Bits, Value> const& at)
   {
-    int const tile = wave_tile_for(n);
+    int const tile = wave_tile_for(n, sizeof(Bits), value_bytes_v<Value>);
     wave_tiles const tiles{static_cast<std::uint32_t>(n),
                            tile,
                            static_cast<std::uint32_t>(runtime::blocks_for(n, static_cast<std::size_t>(tile))),

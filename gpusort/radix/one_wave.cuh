@@ -132,14 +132,27 @@ struct wave_bucket_of
   {
     if (__builtin_expect(searches, 0)) // so that other code comes first, which most inputs read no more than once
     {
-      Bits ranks[N];
-#pragma unroll
-      for (int i = 0; i < N; ++i)
-      {
-        ranks[i] = order.rank_of(keys[i]);
-      }
+      // A few at once: ranks of all take registers that keys and values need.
+      constexpr int at_once = 8;
       rank_less less;
-      block::splitter_search<Bits, rank_less>{tree, digit_bits, tree.has_repeats, less}.all(ranks, holds, buckets);
+      block::splitter_search<Bits, rank_less> const search{tree, digit_bits, tree.has_repeats, less};
+#pragma unroll
+      for (int first = 0; first < N; first += at_once)
+      {
+        Bits ranks[at_once];
+        std::uint32_t found[at_once];
+#pragma unroll
+        for (int i = 0; i < at_once; ++i)
+        {
+          ranks[i] = order.rank_of(keys[first + i < N ? first + i : N - 1]);
+        }
+        search.all(ranks, [&](int i) { return first + i < N && holds(first + i); }, found);
+#pragma unroll
+        for (int i = 0; i < at_once && first + i < N; ++i)
+        {
+          buckets[first + i] = found[i];
+        }
+      }
       return;
     }
 #pragma unroll
@@ -157,7 +170,13 @@ inline constexpr int most_in_wave_bucket_v = most_in_wave_bucket(sizeof(Bits), v
 template <class Bits, bool IsFloat, class Value>
 struct tile_storage
 {
-  using partition = block::partition<Bits, Value, wave_bucket_of<Bits, IsFloat>, radix_size, wave_threads, wave_items>;
+  using partition =
+    block::partition<Bits,
+                     Value,
+                     wave_bucket_of<Bits, IsFloat>,
+                     radix_size,
+                     wave_threads,
+                     wave_items(sizeof(Bits), value_bytes_v<Value>)>;
   using choice =
     block::splitter_choice<Bits, rank_less, wave_threads, wave_splitter_items(most_in_wave_bucket_v<Bits, Value>)>;
   using choice_of_few = block::splitter_choice<Bits, rank_less, wave_threads, few_wave_splitter_items>;
@@ -266,7 +285,7 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
     }
     // Small inputs fit however few keys have been counted: one of each thread.
     constexpr int capacity = most_in_wave_bucket_v<Bits, Value>;
-    if (__syncthreads_and(is_well_below(most, wave_threads, n, capacity)) != 0)
+    if (__syncthreads_and(passes_for_fitting(most, wave_threads, n, capacity)) != 0)
     {
       return true;
     }
@@ -296,9 +315,10 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
 /// Chooses splitters by a sample, which is the same for every block. Returns false if some bucket has so much of it that it would not fit a
 /// block, unless all of it is one key. Called by all threads.
 template <class Bits, bool IsFloat, class Value>
-__device__ bool split_wave(
-  tile_storage<Bits, IsFloat, Value>& shared, Bits const* keys, std::uint32_t n, key_order<Bits, IsFloat> const& order)
+__device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, key_order<Bits, IsFloat> order)
 {
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<tile_storage<Bits, IsFloat, Value>*>(shared_words);
   using choice              = typename tile_storage<Bits, IsFloat, Value>::choice;
   constexpr int most        = most_in_wave_bucket_v<Bits, Value>;
   constexpr unsigned splits = radix_size - 1;
@@ -471,7 +491,7 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
     if (__builtin_expect(!map_wave(shared, at.keys[0], tiles.n, bucket_of, sample), 0))
     {
       bucket_of.searches = is_worth_splitters(sample, tiles.n, most_in_wave_bucket_v<Bits, Value>, Ask::asks)
-                        && split_wave(shared, at.keys[0], tiles.n, order);
+                        && split_wave<Bits, IsFloat, Value>(at.keys[0], tiles.n, order);
       seen |= bucket_of.searches ? seen::splitters : seen::uneven;
       if (bucket_of.searches && blockIdx.x == 0 && threadIdx.x < radix_size / 32)
       {

@@ -195,13 +195,22 @@ constexpr std::size_t most_in_cluster(unsigned blocks)
 
 /// What one wave of blocks sorts: at most 128 tiles, one a multiprocessor of an H200, and then 256 buckets, about two each.
 inline constexpr int wave_threads     = 512;
-inline constexpr int wave_items       = 17; // a thread
 inline constexpr int wave_samples     = 4; // a thread: neighbours
 inline constexpr int least_wave_items = 2; // with one, 2^16 keys would take as much memory for what tiles note as 2^17
 inline constexpr unsigned most_wave_tiles = 128;
-inline constexpr std::size_t most_in_wave = std::size_t{most_wave_tiles} * wave_threads * wave_items;
 inline constexpr int wave_buckets         = 256;
 inline constexpr int wave_sort_threads    = 512;
+
+/// Elements of a tile, a thread, at the most, of keys and values of so many bytes: as many as there are registers for. With 17, pairs of u64 would
+/// take 3 us more at 2^16, and 14 at 2^20, on an H200.
+__host__ __device__ constexpr int wave_items(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return value_bytes != 0 && (key_bytes > 4 || value_bytes > 4) ? 16 : 17;
+}
+__host__ __device__ constexpr std::size_t most_in_wave(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return std::size_t{most_wave_tiles} * wave_threads * wave_items(key_bytes, value_bytes);
+}
 
 /// Elements of a bucket that a thread sorts, at the most: of keys and values of so many bytes, as many as two blocks a multiprocessor have
 /// registers or shared memory for. Keys alone, which are held in registers, have other code for short buckets, which takes fewer
@@ -232,11 +241,11 @@ __host__ __device__ constexpr bool has_wave(std::size_t key_bytes, std::size_t v
 
 /// Elements of a tile of n: as few as do, but for tiles that are nearly as large as can be, which are, because full ones take fewer
 /// instructions.
-constexpr int wave_tile_for(std::size_t n)
+constexpr int wave_tile_for(std::size_t n, std::size_t key_bytes, std::size_t value_bytes)
 {
-  std::size_t const needed = (n + most_wave_tiles * wave_threads - 1) / (most_wave_tiles * wave_threads);
-  int const items          = needed < least_wave_items ? least_wave_items : static_cast<int>(needed);
-  return wave_threads * (items + 1 == wave_items ? wave_items : items);
+  int const most  = wave_items(key_bytes, value_bytes);
+  auto const rows = static_cast<int>((n + most_wave_tiles * wave_threads - 1) / (most_wave_tiles * wave_threads));
+  return wave_threads * (rows < least_wave_items ? least_wave_items : rows + 1 == most ? most : rows);
 }
 
 /// Whether keys of so many bytes are sorted by buckets: shorter ones are counted, or, with values, have so few digits that
@@ -339,20 +348,22 @@ struct wave_sample
   std::uint32_t filled; // buckets that have any
 };
 
-/// Whether a bucket that has `own` of `all` samples of n keys holds no more than `capacity`, and the square root of its samples for chance.
-__host__ __device__ constexpr bool is_well_below(std::uint32_t own, std::uint32_t all, std::uint32_t n, int capacity)
+/// Whether a bucket that has `own` of `all` samples of n keys, more than others, passes for one that holds up to `capacity`. What a full one has of
+/// them varies by the square root; and whichever has most is there by chance as well: a full one is allowed that much more.
+__host__ __device__ constexpr bool
+passes_for_fitting(std::uint32_t own, std::uint32_t all, std::uint32_t n, int capacity)
 {
   auto const full =
     static_cast<std::uint32_t>(static_cast<std::uint64_t>(all) * static_cast<std::uint32_t>(capacity) / n);
-  return own + root_of(full) <= full;
+  return own <= full + root_of(full);
 }
 
-/// Whether buckets that hold `capacity` of n keys suffice: if none has nearly as much of the sample as a full one; or if the sample is about as
+/// Whether buckets that hold `capacity` of n keys suffice: if none passes for one that holds more; or if the sample is about as
 /// even as chance leaves it. If each of m buckets takes every key equally likely, their shares of k keys deviate from k / m by squares that
 /// add up to k, give or take; keys that are uneven add more, of which the fuller even buckets are, the less can be borne.
 __host__ __device__ constexpr bool fits_wave(wave_sample const& sample, std::uint32_t n, int capacity)
 {
-  if (is_well_below(sample.most, sample.all, n, capacity))
+  if (passes_for_fitting(sample.most, sample.all, n, capacity))
   {
     return true;
   }

@@ -6,7 +6,7 @@
 
 #include <gpusort/block/merge.cuh>
 #include <gpusort/hybrid/device.cuh>
-#include <gpusort/hybrid/splitters.cuh>
+#include <gpusort/hybrid/guesses.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/device.cuh>
 #include <gpusort/merge/tuning.h>

@@ -847,12 +847,13 @@ TEST(RadixPaths, ASharesLimit)
 std::vector<std::size_t> sizes_of_waves()
 {
   constexpr std::size_t least = gpusort::radix::most_before_wave;
-  constexpr std::size_t most  = gpusort::radix::most_in_wave;
+  constexpr std::size_t most  = gpusort::radix::most_in_wave(8, 0);
+  constexpr std::size_t pairs = gpusort::radix::most_in_wave(8, 8);
   if (in_a_hurry())
   {
     return {least + 1, for_old_devices ? std::size_t{70'001} : std::size_t{140'003}}; // tiles of two rows and of three
   }
-  return {least, least + 1, 65'537, most / 8, most / 8 + 1, 300'007, most - 1, most, most + 1};
+  return {least, least + 1, 65'537, most / 8, most / 8 + 1, 300'007, pairs, pairs + 1, most - 1, most, most + 1};
 }
 
 template <class Key, class Make>
@@ -886,7 +887,7 @@ TEST(RadixPaths, WavesOfEvenKeys)
     return static_cast<std::uint32_t>(i + 1 == n ? 5 : i);
   });
   check_in_waves<std::uint32_t>([](std::size_t i, std::size_t n) {
-    std::size_t const tile = static_cast<std::size_t>(gpusort::radix::wave_tile_for(n));
+    std::size_t const tile = static_cast<std::size_t>(gpusort::radix::wave_tile_for(n, 4, 0));
     return static_cast<std::uint32_t>(i == tile ? i - 2 : i);
   });
 }
@@ -1058,7 +1059,7 @@ TEST(RadixPaths, WavesWhoseTilesAreInOrder)
     keys = keys_from<key>(n, [](std::size_t i) { return static_cast<key>(i / 8000); });
     std::swap(keys[7999], keys[8000]);
     check_both(keys);
-    std::size_t const tile = static_cast<std::size_t>(gpusort::radix::wave_tile_for(n));
+    std::size_t const tile = static_cast<std::size_t>(gpusort::radix::wave_tile_for(n, 4, 0));
     check_both(keys_from<key>(n, [=](std::size_t i) {
       return static_cast<key>(2 * (i / tile) + (mixed(i) % 16 == 0 ? 1 : 0));
     }));
@@ -1334,7 +1335,7 @@ TEST(RadixPaths, ClustersAreOneLaunch)
 TEST(RadixPaths, WavesAreFourLaunches)
 {
   // Two that sort, and two for what they leave.
-  for (std::size_t const n : {gpusort::radix::most_before_wave + 1, gpusort::radix::most_in_wave})
+  for (std::size_t const n : {gpusort::radix::most_before_wave + 1, gpusort::radix::most_in_wave(8, 0)})
   {
     EXPECT_EQ(launches_for<std::uint32_t>(n), 4u) << n;
     EXPECT_EQ(launches_for<double>(n), 4u) << n;

@@ -243,7 +243,7 @@ TEST(ValueOrderDenied, InOneBlock)
 std::vector<std::size_t> sizes_of_one_wave()
 {
   constexpr std::size_t least = gpusort::merge::least_in_wave;
-  constexpr std::size_t most  = gpusort::radix::most_in_wave;
+  constexpr std::size_t most  = gpusort::radix::most_in_wave(8, 0);
   if (in_a_hurry())
   {
     return {least + 77};
@@ -358,7 +358,7 @@ TEST(ValueOrderDenied, InOneWave)
     even[n - 3] = ~0u;
     check_stable<key>(even, greatest_first{}, gpusort::merge_sort);
     // Halves of the input, between two tiles, are those of all values, and those of the buckets.
-    std::size_t const tile  = static_cast<std::size_t>(gpusort::radix::wave_tile_for(n));
+    std::size_t const tile  = static_cast<std::size_t>(gpusort::radix::wave_tile_for(n, 4, 0));
     std::size_t const lower = n / 2 / tile * tile;
     auto const halves       = make_keys<key>(n, [=](std::size_t i) {
       return static_cast<key>(mixed(i) >> 33) | (i < lower ? 0u : 0x80000000u);
@@ -376,7 +376,7 @@ TEST(ValueOrderDenied, InOneWaveThatIsSplitThen)
   using key           = std::uint64_t;
   std::size_t const n = (std::size_t{1} << 19) + 77;
   ASSERT_TRUE(gpusort::hybrid::is_worth_splitting(n, 2 * sizeof(key)));
-  ASSERT_LE(n, gpusort::radix::most_in_wave);
+  ASSERT_LE(n, gpusort::radix::most_in_wave(8, 8));
   auto const keys = make_keys<key>(n, mixed);
   check_stable<key>(keys, upwards{}, gpusort::hybrid_sort);
   check_stable<key>(keys, scrambled{}, gpusort::hybrid_sort);

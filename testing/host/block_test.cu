@@ -146,17 +146,22 @@ TEST(MergePath, StaysInBoundsWhateverTheComparatorAnswers)
 
 TEST(OneWave, TilesAreFewAndFull)
 {
-  for (std::size_t n = radix::most_before_wave; n <= radix::most_in_wave; n += n < 100'000 ? 511 : 20'011)
+  for (std::size_t const value_bytes : {0, 8})
   {
-    auto const tile = static_cast<std::size_t>(radix::wave_tile_for(n));
-    EXPECT_EQ(tile % radix::wave_threads, 0u) << n;
-    EXPECT_LE(tile, std::size_t{radix::wave_threads} * radix::wave_items) << n;
-    EXPECT_LE((n + tile - 1) / tile, std::size_t{radix::most_wave_tiles}) << n;
-    // One row less would not do, but for the least of tiles and the largest.
-    std::size_t const less = tile - radix::wave_threads;
-    EXPECT_TRUE(tile == std::size_t{radix::wave_threads} * radix::least_wave_items
-                || tile == std::size_t{radix::wave_threads} * radix::wave_items || less * radix::most_wave_tiles < n)
-      << n;
+    auto const most = static_cast<std::size_t>(radix::wave_threads * radix::wave_items(8, value_bytes));
+    for (std::size_t n = radix::most_before_wave; n <= radix::most_in_wave(8, value_bytes);
+         n += n < 100'000 ? 511 : 20'011)
+    {
+      auto const tile = static_cast<std::size_t>(radix::wave_tile_for(n, 8, value_bytes));
+      EXPECT_EQ(tile % radix::wave_threads, 0u) << n;
+      EXPECT_LE(tile, most) << n;
+      EXPECT_LE((n + tile - 1) / tile, std::size_t{radix::most_wave_tiles}) << n;
+      // One row less would not do, but for the least of tiles and the largest.
+      std::size_t const less = tile - radix::wave_threads;
+      EXPECT_TRUE(tile == std::size_t{radix::wave_threads} * radix::least_wave_items || tile == most
+                  || less * radix::most_wave_tiles < n)
+        << n;
+    }
   }
 }
 
@@ -185,12 +190,14 @@ constexpr int wave_capacities[] = {radix::most_in_wave_bucket(4, 0),
                                    radix::most_in_wave_bucket(4, 4),
                                    radix::most_in_wave_bucket(8, 8)};
 
+constexpr auto most_keys_in_wave = static_cast<std::uint32_t>(radix::most_in_wave(8, 0));
+
 TEST(OneWave, EvenKeysPassForEven)
 {
   std::mt19937 random(7);
   for (int const capacity : wave_capacities)
   {
-    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 1u << 20, std::uint32_t{radix::most_in_wave}})
+    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 1u << 20, most_keys_in_wave})
     {
       // All of a sample, or its neighbours always alike.
       for (std::uint32_t const count : {2048u, 512u})
@@ -211,7 +218,7 @@ TEST(OneWave, BucketsThatAreTooLargePassForUneven)
   std::mt19937 random(7);
   for (int const capacity : wave_capacities)
   {
-    for (std::uint32_t const n : {1u << 17, 1u << 19, 1u << 20, std::uint32_t{radix::most_in_wave}})
+    for (std::uint32_t const n : {1u << 17, 1u << 19, 1u << 20, most_keys_in_wave})
     {
       // An eighth of all buckets has a half more than they hold, or, if that is all, one has three times as much.
       double const large    = 1.5 * capacity * 32 < 0.9 * n ? 32 : 1;
@@ -236,7 +243,7 @@ TEST(OneWave, SplittersLeaveRoomForChance)
   // has, is less than that.
   for (int const capacity : wave_capacities)
   {
-    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 3u << 18, 1u << 20, std::uint32_t{radix::most_in_wave}})
+    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 3u << 18, 1u << 20, most_keys_in_wave})
     {
       int const samples = radix::splitter_samples_for(n, capacity);
       EXPECT_LE(static_cast<std::uint32_t>(samples), n);
