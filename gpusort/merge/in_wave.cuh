@@ -189,9 +189,10 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
                      radix::buffers<radix::bits_t<Key>, Value> at,
                      Compare comp)
 {
-  using order   = radix::key_order_t<Key>;
-  using bits    = radix::bits_t<Key>;
-  using storage = radix::wave_sort_storage<bits, radix::kind_of<Key>() == radix::key_kind::floating_point, Value>;
+  using order             = radix::key_order_t<Key>;
+  using bits              = radix::bits_t<Key>;
+  constexpr bool is_float = radix::kind_of<Key>() == radix::key_kind::floating_point;
+  using storage           = radix::wave_sort_storage<bits, is_float, Value>;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<storage*>(shared_words);
 
@@ -228,23 +229,25 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   {
     edges->sizes[blockIdx.x] = where.size;
   }
-  if (radix::part_of_equals const part = radix::equals_in_wave(tiles, where.seen, bucket); part.count > 0)
+  if ((where.seen & radix::seen::splitters) != 0)
   {
     __syncthreads();
-    where       = radix::find_in_wave(shared.bucket, tiles, runs, part.first);
-    where.begin = is_upwards ? where.begin : tiles.n - where.begin - where.size;
-    shared.equals.list(tiles, runs, part.first);
-    __syncthreads();
-    if (part.number == 0 && where.size > 0 && threadIdx.x == 0)
+    radix::wave_bucket of_equals{};
+    radix::part_of_equals const part = radix::list_equals<bits, is_float, Value>(tiles, bucket, of_equals);
+    if (part.count > 0)
     {
-      bits const key = at.keys[1][shared.equals.place_of(0)];
-      agrees.note(0, 1, key);
+      of_equals.begin = is_upwards ? of_equals.begin : tiles.n - of_equals.begin - of_equals.size;
+      if (part.number == 0 && of_equals.size > 0 && threadIdx.x == 0)
+      {
+        bits const key = at.keys[1][shared.equals.place_of(0)];
+        agrees.note(0, 1, key);
+      }
+      if (agrees.vote(true, true))
+      {
+        radix::move_equals<bits, is_float>(part, of_equals, at);
+      }
+      return;
     }
-    if (agrees.vote(true, true))
-    {
-      radix::move_equals(shared.equals, part, where, at);
-    }
-    return;
   }
   bool is_sorted = false;
   if (where.size > 0 && where.size <= storage::most)

@@ -2,6 +2,7 @@
 // says which: so fewer launches have nothing to do.
 #pragma once
 
+#include <gpusort/block/dynamic_shared.cuh>
 #include <gpusort/radix/by_buckets.cuh>
 #include <gpusort/radix/by_digits.cuh>
 #include <gpusort/radix/findings.cuh>
@@ -267,20 +268,13 @@ __device__ void move_tile_of_turn(turn_storage<Bits, IsFloat>& shared, Bits (&he
   keys.finish();
 }
 
-template <class Bits, bool IsFloat>
-__device__ turn_storage<Bits, IsFloat>& shared_turn()
-{
-  extern __shared__ uint4 shared_words[];
-  return *reinterpret_cast<turn_storage<Bits, IsFloat>*>(shared_words);
-}
-
 /// The same of a tile whose keys are not read ahead. Not inlined into the loop over tiles, where the compiler would keep addresses from
 /// round to round that registers have no room for.
 template <class Bits, bool IsFloat>
 __device__ __noinline__ void move_tile_apart()
 {
   Bits held[digit_partition<Bits, IsFloat, block::no_values>::items];
-  move_tile_of_turn(shared_turn<Bits, IsFloat>(), held);
+  move_tile_of_turn(block::dynamic_shared<turn_storage<Bits, IsFloat>>(), held);
 }
 
 /// Moves tiles of the pass that shared memory describes, from the one whose ticket has been drawn on, as long as there are any. Returns how
@@ -330,7 +324,7 @@ __global__ void __launch_bounds__(
                     buffers<Bits, block::no_values> at)
 {
   using counter = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
-  auto& shared  = shared_turn<Bits, IsFloat>();
+  auto& shared  = block::dynamic_shared<turn_storage<Bits, IsFloat>>();
 
   runtime::wait_for_previous_kernel();
   if (found->splits != 0)

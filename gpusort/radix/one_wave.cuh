@@ -5,6 +5,7 @@
 #pragma once
 
 #include <gpusort/block/bin_sort.cuh>
+#include <gpusort/block/dynamic_shared.cuh>
 #include <gpusort/block/partition.cuh>
 #include <gpusort/block/prefix_sum.cuh>
 #include <gpusort/block/runs.cuh>
@@ -285,12 +286,13 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
     }
     // Small inputs fit however few keys have been counted: one of each thread.
     constexpr int capacity = most_in_wave_bucket_v<Bits, Value>;
-    if (__syncthreads_and(passes_for_fitting(most, wave_threads, n, capacity)) != 0)
+    constexpr int alike    = most_alike_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>);
+    if (__syncthreads_and(is_well_below(most, of_full_bucket(wave_threads, n, alike))) != 0)
     {
       return true;
     }
     sample = add_up_sample(shared);
-    return fits_wave(sample, n, capacity);
+    return fits_wave(sample, n, capacity, alike);
   };
   auto const ranks_map = bucket_map<Bits>::over(least, greatest, digit_bits);
   buckets.map          = ranks_map;
@@ -313,12 +315,12 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
 }
 
 /// Chooses splitters by a sample, which is the same for every block. Returns false if some bucket has so much of it that it would not fit a
-/// block, unless all of it is one key. Called by all threads.
+/// block, unless all of it is one key. Called by all threads. Out of line, as is
+/// what else few inputs need: instructions that others pass by are fetched all the same.
 template <class Bits, bool IsFloat, class Value>
 __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, key_order<Bits, IsFloat> order)
 {
-  extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<tile_storage<Bits, IsFloat, Value>*>(shared_words);
+  auto& shared              = block::dynamic_shared<tile_storage<Bits, IsFloat, Value>>();
   using choice              = typename tile_storage<Bits, IsFloat, Value>::choice;
   constexpr int most        = most_in_wave_bucket_v<Bits, Value>;
   constexpr unsigned splits = radix_size - 1;
@@ -595,12 +597,8 @@ struct part_of_equals
 };
 
 /// Whether `bucket` is part of one, as splitters say. Called by all threads, who get the same answer.
-__device__ inline part_of_equals equals_in_wave(wave_tiles const& tiles, std::uint32_t seen, unsigned bucket)
+__device__ inline part_of_equals equals_in_wave(wave_tiles const& tiles, unsigned bucket)
 {
-  if ((seen & seen::splitters) == 0)
-  {
-    return {};
-  }
   auto const is_of_equals = [&](unsigned b) {
     return b > 0 && b < radix_size && (tiles.repeats[(b - 1) / 32] >> (b - 1) % 32 & 1u) != 0;
   };
@@ -680,13 +678,30 @@ struct wave_sort_storage
   wave_bucket_storage bucket;
 };
 
+/// Whether `bucket` is part of one that has nothing but one key, whose elements are listed then, and which `where` is then. Called by all threads of
+/// a block, a barrier since.
+template <class Bits, bool IsFloat, class Value>
+__device__ __noinline__ part_of_equals list_equals(wave_tiles tiles, unsigned bucket, wave_bucket& where)
+{
+  part_of_equals const part = equals_in_wave(tiles, bucket);
+  if (part.count > 0)
+  {
+    auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, IsFloat, Value>>();
+    block::segment_tiles const runs = tiles.runs();
+    where                           = find_in_wave(shared.bucket, tiles, runs, part.first);
+    shared.equals.list(tiles, runs, part.first);
+    __syncthreads();
+  }
+  return part;
+}
+
 /// Brings home a part of the elements of a bucket that has nothing but one key, when they have been listed: in the order that they are in.
 /// Called by all threads of a block.
-template <class Bits, class Value>
-__device__ void move_equals(
-  equals_storage const& listed, part_of_equals const& part, wave_bucket const& where, buffers<Bits, Value> const& at)
+template <class Bits, bool IsFloat, class Value>
+__device__ __noinline__ void move_equals(part_of_equals part, wave_bucket where, buffers<Bits, Value> at)
 {
-  auto const share = [&](unsigned number) {
+  equals_storage const& listed = block::dynamic_shared<wave_sort_storage<Bits, IsFloat, Value>>().equals;
+  auto const share             = [&](unsigned number) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(where.size) * number / part.count);
   };
   std::uint32_t const end = share(part.number + 1);
@@ -702,11 +717,45 @@ __device__ void move_equals(
   }
 }
 
-template <class T>
-struct named_type
+/// Sorts a bucket of up to as many elements as `Sorter` takes from the second arrays to where it belongs in the first ones. As sort_in_wave.
+template <class Sorter, class Bits, bool IsFloat, class Value, class Agrees>
+__device__ bool sort_in_wave_by(
+  wave_sort_storage<Bits, IsFloat, Value>& shared,
+  typename Sorter::shared_storage& room,
+  key_order<Bits, IsFloat> const& order,
+  block::segment_tiles const& runs,
+  unsigned bucket,
+  wave_bucket const& where,
+  buffers<Bits, Value> const& at,
+  Agrees const& agrees)
 {
-  using type = T;
-};
+  using source = typename wave_sort_storage<Bits, IsFloat, Value>::source;
+  source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
+  return block::sort_runs_by_bins<Sorter>(
+    room,
+    shared.first_key,
+    order,
+    static_cast<int>(where.size),
+    elements,
+    at.keys[0] + where.begin,
+    std::is_same_v<Value, block::no_values> ? nullptr : at.values[0] + where.begin,
+    agrees);
+}
+
+/// The same of a long bucket, out of line.
+template <class Bits, bool IsFloat, class Value, class Agrees>
+__device__ __noinline__ bool sort_long_in_wave(
+  key_order<Bits, IsFloat> order,
+  block::segment_tiles runs,
+  unsigned bucket,
+  wave_bucket where,
+  buffers<Bits, Value> at,
+  Agrees agrees)
+{
+  using storage = wave_sort_storage<Bits, IsFloat, Value>;
+  auto& shared  = block::dynamic_shared<storage>();
+  return sort_in_wave_by<typename storage::sorter>(shared, shared.sort, order, runs, bucket, where, at, agrees);
+}
 
 /// Sorts a bucket of up to most_in_wave_bucket_v elements from the second arrays to where it belongs in the first ones. Returns false, with
 /// nothing written, if bins do not sort it, or `agrees` does not. Called by all threads of a block.
@@ -721,40 +770,28 @@ __device__ bool sort_in_wave(
   Agrees const& agrees)
 {
   using storage = wave_sort_storage<Bits, IsFloat, Value>;
-  using source  = typename storage::source;
-  source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
-  auto const sort_with = [&](auto sorter, auto& room) {
-    return block::sort_runs_by_bins<typename decltype(sorter)::type>(
-      room,
-      shared.first_key,
-      order,
-      static_cast<int>(where.size),
-      elements,
-      at.keys[0] + where.begin,
-      std::is_same_v<Value, block::no_values> ? nullptr : at.values[0] + where.begin,
-      agrees);
-  };
   if constexpr (storage::most_short < storage::most)
   {
-    if (__builtin_expect(where.size <= storage::most_short, 1))
+    if (where.size > storage::most_short)
     {
-      return sort_with(named_type<typename storage::short_sorter>{}, shared.sort_short);
+      return sort_long_in_wave(order, runs, bucket, where, at, agrees);
     }
   }
-  return sort_with(named_type<typename storage::sorter>{}, shared.sort);
+  return sort_in_wave_by<typename storage::short_sorter>(
+    shared, shared.sort_short, order, runs, bucket, where, at, agrees);
 }
 
 /// The same for what bins have not sorted: puts the elements together where they belong, and sorts them there digit by digit. Called by
 /// all threads of a block, a barrier since.
 template <class Bits, bool IsFloat, class Value>
-__device__ void sort_slowly_in_wave(
-  wave_sort_storage<Bits, IsFloat, Value>& shared,
-  key_order<Bits, IsFloat> const& order,
-  block::segment_tiles const& runs,
+__device__ __noinline__ void sort_slowly_in_wave(
+  key_order<Bits, IsFloat> order,
+  block::segment_tiles runs,
   unsigned bucket,
-  wave_bucket const& where,
-  buffers<Bits, Value> const& at)
+  wave_bucket where,
+  buffers<Bits, Value> at)
 {
+  auto& shared = block::dynamic_shared<wave_sort_storage<Bits, IsFloat, Value>>();
   using source = typename wave_sort_storage<Bits, IsFloat, Value>::source;
   source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
   int const size          = static_cast<int>(where.size);
@@ -809,14 +846,16 @@ __global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wa
     }
     return;
   }
-  if (part_of_equals const part = equals_in_wave(tiles, where.seen, blockIdx.x); __builtin_expect(part.count > 0, 0))
+  if ((where.seen & seen::splitters) != 0)
   {
     __syncthreads();
-    where = find_in_wave(shared.bucket, tiles, runs, part.first);
-    shared.equals.list(tiles, runs, part.first);
-    __syncthreads();
-    move_equals(shared.equals, part, where, at);
-    return;
+    wave_bucket of_equals{};
+    part_of_equals const part = list_equals<Bits, IsFloat, Value>(tiles, blockIdx.x, of_equals);
+    if (part.count > 0)
+    {
+      move_equals<Bits, IsFloat>(part, of_equals, at);
+      return;
+    }
   }
   if (where.size > most_in_wave_bucket_v<Bits, Value>)
   {
@@ -831,7 +870,7 @@ __global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wa
   if (where.size > 0 && !sort_in_wave(shared, order, runs, blockIdx.x, where, at, block::trusts_ranks{}))
   {
     __syncthreads();
-    sort_slowly_in_wave(shared, order, runs, blockIdx.x, where, at);
+    sort_slowly_in_wave(order, runs, blockIdx.x, where, at);
   }
 }
 

@@ -218,7 +218,7 @@ __host__ __device__ constexpr std::size_t most_in_wave(std::size_t key_bytes, st
 __host__ __device__ constexpr int wave_sort_items(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
-  return value_bytes == 0 ? (widest <= 4 ? 18 : 17) : widest <= 4 ? 14 : 10;
+  return value_bytes == 0 ? (widest <= 4 ? 18 : 17) : widest <= 4 ? 14 : 9;
 }
 __host__ __device__ constexpr int short_wave_sort_items(std::size_t key_bytes, std::size_t value_bytes)
 {
@@ -227,6 +227,12 @@ __host__ __device__ constexpr int short_wave_sort_items(std::size_t key_bytes, s
 __host__ __device__ constexpr int most_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes)
 {
   return wave_sort_threads * wave_sort_items(key_bytes, value_bytes);
+}
+
+/// The same if nearly all are one key: with values, these are one bin, which is split only if it has no more than 8 a thread (block/bins.cuh).
+__host__ __device__ constexpr int most_alike_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return wave_sort_threads * (value_bytes == 0 ? wave_sort_items(key_bytes, value_bytes) : 8);
 }
 
 /// Up to so many of them a cluster is used all the same. Measured on an H200 with CUDA 13.0, uniform keys in memory, us with a cluster and with
@@ -348,22 +354,29 @@ struct wave_sample
   std::uint32_t filled; // buckets that have any
 };
 
-/// Whether a bucket that has `own` of `all` samples of n keys, more than others, passes for one that holds up to `capacity`. What a full one has of
-/// them varies by the square root; and whichever has most is there by chance as well: a full one is allowed that much more.
-__host__ __device__ constexpr bool
-passes_for_fitting(std::uint32_t own, std::uint32_t all, std::uint32_t n, int capacity)
+/// What a bucket of `capacity` of n keys has of `all` samples, but for chance: the square root more or less.
+__host__ __device__ constexpr std::uint32_t of_full_bucket(std::uint32_t all, std::uint32_t n, int capacity)
 {
-  auto const full =
-    static_cast<std::uint32_t>(static_cast<std::uint64_t>(all) * static_cast<std::uint32_t>(capacity) / n);
-  return own <= full + root_of(full);
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(all) * static_cast<std::uint32_t>(capacity) / n);
 }
 
-/// Whether buckets that hold `capacity` of n keys suffice: if none passes for one that holds more; or if the sample is about as
-/// even as chance leaves it. If each of m buckets takes every key equally likely, their shares of k keys deviate from k / m by squares that
-/// add up to k, give or take; keys that are uneven add more, of which the fuller even buckets are, the less can be borne.
-__host__ __device__ constexpr bool fits_wave(wave_sample const& sample, std::uint32_t n, int capacity)
+/// Whether a bucket is hardly longer than a full one, if it has `own` samples.
+__host__ __device__ constexpr bool is_well_below(std::uint32_t own, std::uint32_t full)
 {
-  if (passes_for_fitting(sample.most, sample.all, n, capacity))
+  return own + root_of(full) <= full;
+}
+
+/// Whether buckets that hold `capacity` of n keys suffice, `alike` if they are one: if the fullest is well below; or, where many have about as
+/// much, of which it is the one that chance adds to, not well above; or if the sample is about as even as chance leaves it. If each of m buckets
+/// takes every key equally likely, their shares of k keys deviate from k / m by squares that add up to k, give or take; keys that are uneven
+/// add more, of which the fuller even buckets are, the less can be borne.
+__host__ __device__ constexpr bool fits_wave(wave_sample const& sample, std::uint32_t n, int capacity, int alike)
+{
+  constexpr std::uint32_t many = 8; // buckets
+  std::uint32_t const full     = of_full_bucket(sample.all, n, capacity);
+  bool const is_one_of_many    = sample.squares >= many * sample.most * sample.most;
+  if (is_well_below(sample.most, of_full_bucket(sample.all, n, alike))
+      || (is_one_of_many && sample.most <= full + root_of(full)))
   {
     return true;
   }
@@ -401,15 +414,13 @@ __host__ __device__ constexpr int splitter_samples_for(std::uint32_t n, int most
 /// long, or give up, unless buckets are small. For figures see "Uneven keys in one wave" in docs/performance.md.
 __host__ __device__ constexpr bool is_worth_splitters(wave_sample const& sample, std::uint32_t n, int most, bool asks)
 {
-  bool const are_small = few_splitter_samples_do(n, most);
-  return sample.filled > 16 && ((are_small && !asks) || sample.most <= sample.all / (are_small ? 8 : 32));
+  return sample.filled > 16 && (sample.most <= sample.all / 32 || (few_splitter_samples_do(n, most) && !asks));
 }
 
 /// The most that a bucket may have of such a sample of n: of what a full one has, twice the square root less.
 __host__ __device__ constexpr std::uint32_t most_in_splitter_sample(std::uint32_t n, int most, int samples)
 {
-  auto const full =
-    static_cast<std::uint32_t>(static_cast<std::uint64_t>(most) * static_cast<std::uint32_t>(samples) / n);
+  std::uint32_t const full = of_full_bucket(static_cast<std::uint32_t>(samples), n, most);
   return full - 2 * root_of(full);
 }
 

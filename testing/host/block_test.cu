@@ -185,17 +185,26 @@ radix::wave_sample wave_sample_of(std::uint32_t count, BucketOf bucket_of)
   return sample;
 }
 
-constexpr int wave_capacities[] = {radix::most_in_wave_bucket(4, 0),
-                                   radix::most_in_wave_bucket(8, 0),
-                                   radix::most_in_wave_bucket(4, 4),
-                                   radix::most_in_wave_bucket(8, 8)};
+/// What blocks of a wave sort.
+struct wave_limits
+{
+  int most;
+  int most_alike;
+};
+
+constexpr wave_limits limits_of(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return {radix::most_in_wave_bucket(key_bytes, value_bytes), radix::most_alike_in_wave_bucket(key_bytes, value_bytes)};
+}
+
+constexpr wave_limits all_wave_limits[] = {limits_of(4, 0), limits_of(8, 0), limits_of(4, 4), limits_of(8, 8)};
 
 constexpr auto most_keys_in_wave = static_cast<std::uint32_t>(radix::most_in_wave(8, 0));
 
 TEST(OneWave, EvenKeysPassForEven)
 {
   std::mt19937 random(7);
-  for (int const capacity : wave_capacities)
+  for (auto const& [capacity, alike] : all_wave_limits)
   {
     for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 1u << 20, most_keys_in_wave})
     {
@@ -205,7 +214,7 @@ TEST(OneWave, EvenKeysPassForEven)
         int uneven = 0;
         for (int i = 0; i < 400; ++i)
         {
-          uneven += radix::fits_wave(wave_sample_of(count, [&] { return random() % 256; }), n, capacity) ? 0 : 1;
+          uneven += radix::fits_wave(wave_sample_of(count, [&] { return random() % 256; }), n, capacity, alike) ? 0 : 1;
         }
         EXPECT_LE(uneven, count < 2048 ? 12 : 4) << n << ' ' << capacity << ' ' << count;
       }
@@ -216,7 +225,7 @@ TEST(OneWave, EvenKeysPassForEven)
 TEST(OneWave, BucketsThatAreTooLargePassForUneven)
 {
   std::mt19937 random(7);
-  for (int const capacity : wave_capacities)
+  for (auto const& [capacity, alike] : all_wave_limits)
   {
     for (std::uint32_t const n : {1u << 17, 1u << 19, 1u << 20, most_keys_in_wave})
     {
@@ -230,9 +239,31 @@ TEST(OneWave, BucketsThatAreTooLargePassForUneven)
           auto const few = static_cast<std::uint32_t>(large);
           return random() < of_large * 0x1p32 ? random() % few : few + random() % (256 - few);
         };
-        even += radix::fits_wave(wave_sample_of(2048, bucket_of), n, capacity) ? 1 : 0;
+        even += radix::fits_wave(wave_sample_of(2048, bucket_of), n, capacity, alike) ? 1 : 0;
       }
       EXPECT_LE(even, 8) << n << ' ' << capacity;
+    }
+  }
+}
+
+TEST(OneWave, AKeyOfWhichThereAreManyPassesIfABlockSortsIt)
+{
+  std::mt19937 random(7);
+  for (auto const& [capacity, alike] : all_wave_limits)
+  {
+    for (std::uint32_t const n : {1u << 16, 1u << 17, 1u << 18})
+    {
+      auto const passes = [&](double of_key) {
+        int all = 0;
+        for (int i = 0; i < 400; ++i)
+        {
+          auto const bucket_of = [&] { return random() < of_key / n * 0x1p32 ? 17u : random() % 256; };
+          all += radix::fits_wave(wave_sample_of(2048, bucket_of), n, capacity, alike) ? 1 : 0;
+        }
+        return all;
+      };
+      EXPECT_GE(passes(0.5 * alike), 390) << n << ' ' << capacity;
+      EXPECT_LE(passes(1.5 * alike), 8) << n << ' ' << capacity;
     }
   }
 }
@@ -241,7 +272,7 @@ TEST(OneWave, SplittersLeaveRoomForChance)
 {
   // The chance that a bucket of as many samples as all have by splitters is longer than a block holds: that a Poisson variable, what a full bucket
   // has, is less than that.
-  for (int const capacity : wave_capacities)
+  for (auto const& [capacity, alike] : all_wave_limits)
   {
     for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 3u << 18, 1u << 20, most_keys_in_wave})
     {
