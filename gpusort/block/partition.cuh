@@ -342,8 +342,11 @@ public:
   {
     shared.counts.clear();
     __syncthreads();
-    return size == tile ? order_from<true, KeepsOrder>(shared, classify, source, size, keys_out, values_out)
-                        : order_from<false, KeepsOrder>(shared, classify, source, size, keys_out, values_out);
+    if (FullApart && size == tile)
+    {
+      return order_from<FullApart, KeepsOrder>(shared, classify, source, size, keys_out, values_out);
+    }
+    return order_from<false, KeepsOrder>(shared, classify, source, size, keys_out, values_out);
   }
 
 private:

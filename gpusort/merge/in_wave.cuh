@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   bool is_sorted = false;
   if (where.size > 0 && where.size <= storage::most)
   {
-    is_sorted = radix::sort_in_wave(shared, values, runs, bucket, where, at, agrees);
+    is_sorted = radix::sort_in_wave(shared, values, tiles, bucket, where, at, agrees);
   }
   if (!is_sorted)
   {

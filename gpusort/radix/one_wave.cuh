@@ -119,47 +119,54 @@ struct rank_less
   }
 };
 
-/// A key's bucket: of equal width, or between splitters of ranks.
+/// A key's bucket, of equal width.
 template <class Bits, bool IsFloat>
 struct wave_bucket_of
 {
   key_order<Bits, IsFloat> const& order;
-  block::splitter_tree<Bits> const& tree; // in shared memory
   key_map_t<Bits, IsFloat> map;
-  bool searches; // among splitters
 
   template <class Holds, int N>
-  __device__ void all(Bits const (&keys)[N], Holds holds, std::uint32_t (&buckets)[N]) const
+  __device__ void all(Bits const (&keys)[N], Holds, std::uint32_t (&buckets)[N]) const
   {
-    if (__builtin_expect(searches, 0)) // so that other code comes first, which most inputs read no more than once
-    {
-      // A few at once: ranks of all take registers that keys and values need.
-      constexpr int at_once = 8;
-      rank_less less;
-      block::splitter_search<Bits, rank_less> const search{tree, digit_bits, tree.has_repeats, less};
-#pragma unroll
-      for (int first = 0; first < N; first += at_once)
-      {
-        Bits ranks[at_once];
-        std::uint32_t found[at_once];
-#pragma unroll
-        for (int i = 0; i < at_once; ++i)
-        {
-          ranks[i] = order.rank_of(keys[first + i < N ? first + i : N - 1]);
-        }
-        search.all(ranks, [&](int i) { return first + i < N && holds(first + i); }, found);
-#pragma unroll
-        for (int i = 0; i < at_once && first + i < N; ++i)
-        {
-          buckets[first + i] = found[i];
-        }
-      }
-      return;
-    }
 #pragma unroll
     for (int i = 0; i < N; ++i)
     {
       buckets[i] = map(order, order.rank_of(keys[i]));
+    }
+  }
+};
+
+/// A key's bucket, between splitters of ranks.
+template <class Bits, bool IsFloat>
+struct wave_bucket_between
+{
+  key_order<Bits, IsFloat> const& order;
+  block::splitter_tree<Bits> const& tree; // in shared memory
+
+  template <class Holds, int N>
+  __device__ void all(Bits const (&keys)[N], Holds holds, std::uint32_t (&buckets)[N]) const
+  {
+    // A few at once: ranks of all take registers that keys and values need.
+    constexpr int at_once = 8;
+    rank_less less;
+    block::splitter_search<Bits, rank_less> const search{tree, digit_bits, tree.has_repeats, less};
+#pragma unroll
+    for (int first = 0; first < N; first += at_once)
+    {
+      Bits ranks[at_once];
+      std::uint32_t found[at_once];
+#pragma unroll
+      for (int i = 0; i < at_once; ++i)
+      {
+        ranks[i] = order.rank_of(keys[first + i < N ? first + i : N - 1]);
+      }
+      search.all(ranks, [&](int i) { return first + i < N && holds(first + i); }, found);
+#pragma unroll
+      for (int i = 0; i < at_once && first + i < N; ++i)
+      {
+        buckets[first + i] = found[i];
+      }
     }
   }
 };
@@ -171,13 +178,18 @@ inline constexpr int most_in_wave_bucket_v = most_in_wave_bucket(sizeof(Bits), v
 template <class Bits, bool IsFloat, class Value>
 struct tile_storage
 {
-  using partition =
+  template <class BucketOf, bool FullApart>
+  using partition_by =
     block::partition<Bits,
                      Value,
-                     wave_bucket_of<Bits, IsFloat>,
+                     BucketOf,
                      radix_size,
                      wave_threads,
-                     wave_items(sizeof(Bits), value_bytes_v<Value>)>;
+                     wave_items(sizeof(Bits), value_bytes_v<Value>),
+                     FullApart>;
+  using partition          = partition_by<wave_bucket_of<Bits, IsFloat>, true>;
+  using splitter_partition = partition_by<wave_bucket_between<Bits, IsFloat>, false>;
+
   using choice =
     block::splitter_choice<Bits, rank_less, wave_threads, wave_splitter_items(most_in_wave_bucket_v<Bits, Value>)>;
   using choice_of_few = block::splitter_choice<Bits, rank_less, wave_threads, few_wave_splitter_items>;
@@ -185,6 +197,7 @@ struct tile_storage
   union
   {
     typename partition::shared_storage tile;
+    typename splitter_partition::shared_storage tile_to_split;
     typename choice::shared_storage sample; // of which keys are at the front, in either
     typename choice_of_few::shared_storage small_sample;
   };
@@ -273,21 +286,26 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
   }
   block::span_of_block(shared.span, least, greatest);
   auto const fits = [&](auto const& map) {
-    std::uint32_t most = 0; // in one bucket
-    std::uint32_t last = radix_size;
+    std::uint32_t most    = 0; // in one bucket
+    std::uint32_t counted = 0;
+    std::uint32_t last    = radix_size;
 #pragma unroll
     for (std::uint32_t i = 0; i < each; ++i)
     {
       // A run of neighbours in one bucket counts once: neighbours are often alike where others are not.
       std::uint32_t const bucket = map(buckets.order, ranks[i]);
-      std::uint32_t const now    = bucket != last ? atomicAdd(&shared.of_sample[bucket], 1u) + 1 : 0;
-      most                       = most < now ? now : most;
-      last                       = bucket;
+      if (bucket != last)
+      {
+        std::uint32_t const now = atomicAdd(&shared.of_sample[bucket], 1u) + 1;
+        most                    = most < now ? now : most;
+        ++counted;
+      }
+      last = bucket;
     }
-    // Small inputs fit however few keys have been counted: one of each thread.
     constexpr int capacity = most_in_wave_bucket_v<Bits, Value>;
     constexpr int alike    = most_alike_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>);
-    if (__syncthreads_and(is_well_below(most, of_full_bucket(wave_threads, n, alike))) != 0)
+    // Most inputs need no exact figures: others count about as many as this thread.
+    if (__syncthreads_and(is_well_below(most, of_full_bucket(wave_threads * counted, n, alike))) != 0)
     {
       return true;
     }
@@ -316,7 +334,8 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
 
 /// Chooses splitters by a sample, which is the same for every block. Returns false if some bucket has so much of it that it would not fit a
 /// block, unless all of it is one key. Called by all threads. Out of line, as is
-/// what else few inputs need: instructions that others pass by are fetched all the same.
+/// what else few inputs need: instructions in between that others pass by are fetched all the same, or keep those behind from being fetched in
+/// time.
 template <class Bits, bool IsFloat, class Value>
 __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, key_order<Bits, IsFloat> order)
 {
@@ -455,6 +474,54 @@ struct sees_nothing_else
   }
 };
 
+/// Puts a block's tile in the order of its buckets, into the second arrays, and notes where each begins, and what is seen. Called by all threads.
+template <class Partition, class BucketOf, bool IsFloat, class Bits, class Value>
+__device__ void order_tile_of_wave(
+  tile_storage<Bits, IsFloat, Value>& shared,
+  typename Partition::shared_storage& room,
+  BucketOf const& bucket_of,
+  wave_tiles const& tiles,
+  buffers<Bits, Value> const& at,
+  std::uint32_t seen)
+{
+  constexpr bool keeps_order = Partition::with_values || IsFloat;
+  std::uint32_t const begin  = blockIdx.x * static_cast<std::uint32_t>(tiles.tile);
+  int const size             = tiles.size(blockIdx.x);
+  seen_source<Bits, IsFloat, Value> source{
+    {at.keys[0] + begin, at.values[0] + begin}, bucket_of.order, begin + static_cast<std::uint32_t>(size) == tiles.n};
+  block::bucket_place const place = Partition::template order_tile<keeps_order>(
+    room, bucket_of, source, size, at.keys[1] + begin, at.values[1] + begin);
+  if (threadIdx.x < radix_size)
+  {
+    tiles.starts[blockIdx.x * radix_size + threadIdx.x] = static_cast<std::uint16_t>(place.start);
+  }
+  seen |= block::or_of_warp(source.seen);
+  if (threadIdx.x % 32 == 0)
+  {
+    atomicOr(&shared.seen, seen);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0)
+  {
+    tiles.seen[blockIdx.x] = shared.seen;
+  }
+}
+
+/// The same with buckets between the splitters that have been chosen, out of line.
+template <class Bits, bool IsFloat, class Value>
+__device__ __noinline__ void
+order_tile_to_split(key_order<Bits, IsFloat> order, wave_tiles tiles, buffers<Bits, Value> at, std::uint32_t seen)
+{
+  using storage = tile_storage<Bits, IsFloat, Value>;
+  auto& shared  = block::dynamic_shared<storage>();
+  if (blockIdx.x == 0 && threadIdx.x < radix_size / 32)
+  {
+    tiles.repeats[threadIdx.x] = shared.tree.repeats[threadIdx.x];
+  }
+  wave_bucket_between<Bits, IsFloat> const bucket_of{order, shared.tree};
+  order_tile_of_wave<typename storage::splitter_partition>(shared, shared.tile_to_split, bucket_of, tiles, at, seen);
+}
+
 /// Puts each tile in the order of its buckets, into the second arrays, and looks whether the input is in order.
 /// Grid: a block for each tile. Block: wave_threads. Shared: tile_storage.
 /// `ask(keys, size)`, called by all threads with the keys of the tile, returns what else is seen of them, by all threads together; if it
@@ -465,10 +532,7 @@ template <class Bits, bool IsFloat, class Value, class Ask>
 __global__ void __launch_bounds__(wave_threads) order_in_tiles(
   key_order<Bits, IsFloat> order, wave_tiles tiles, cleared_words cleared, buffers<Bits, Value> at, Ask ask)
 {
-  using storage              = tile_storage<Bits, IsFloat, Value>;
-  using partition            = typename storage::partition;
-  constexpr bool with_values = partition::with_values;
-  constexpr bool keeps_order = with_values || IsFloat;
+  using storage = tile_storage<Bits, IsFloat, Value>;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<storage*>(shared_words);
 
@@ -484,21 +548,20 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
   runtime::wait_for_previous_kernel();
   cleared.clear();
   std::uint32_t const begin = blockIdx.x * static_cast<std::uint32_t>(tiles.tile);
-  int const size            = tiles.size(blockIdx.x);
-  std::uint32_t seen        = ask(at.keys[0] + begin, size);
-  wave_bucket_of<Bits, IsFloat> bucket_of{order, shared.tree, {}, false};
+  std::uint32_t seen        = ask(at.keys[0] + begin, tiles.size(blockIdx.x));
+  wave_bucket_of<Bits, IsFloat> bucket_of{order, {}};
   if ((seen & seen::no_value_order) != seen::no_value_order)
   {
     wave_sample sample{};
-    if (__builtin_expect(!map_wave(shared, at.keys[0], tiles.n, bucket_of, sample), 0))
+    if (!map_wave(shared, at.keys[0], tiles.n, bucket_of, sample))
     {
-      bucket_of.searches = is_worth_splitters(sample, tiles.n, most_in_wave_bucket_v<Bits, Value>, Ask::asks)
-                        && split_wave<Bits, IsFloat, Value>(at.keys[0], tiles.n, order);
-      seen |= bucket_of.searches ? seen::splitters : seen::uneven;
-      if (bucket_of.searches && blockIdx.x == 0 && threadIdx.x < radix_size / 32)
+      if (is_worth_splitters(sample, tiles.n, most_in_wave_bucket_v<Bits, Value>, Ask::asks)
+          && split_wave<Bits, IsFloat, Value>(at.keys[0], tiles.n, order))
       {
-        tiles.repeats[threadIdx.x] = shared.tree.repeats[threadIdx.x];
+        order_tile_to_split<Bits, IsFloat, Value>(order, tiles, at, seen | seen::splitters);
+        return;
       }
+      seen |= seen::uneven;
     }
   }
   if (!may_be_sorted(seen))
@@ -513,24 +576,7 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
     }
     return;
   }
-  seen_source<Bits, IsFloat, Value> source{
-    {at.keys[0] + begin, at.values[0] + begin}, order, begin + static_cast<std::uint32_t>(size) == tiles.n};
-  block::bucket_place const place = partition::template order_tile<keeps_order>(
-    shared.tile, bucket_of, source, size, at.keys[1] + begin, at.values[1] + begin);
-  if (threadIdx.x < radix_size)
-  {
-    tiles.starts[blockIdx.x * radix_size + threadIdx.x] = static_cast<std::uint16_t>(place.start);
-  }
-  seen |= block::or_of_warp(source.seen);
-  if (threadIdx.x % 32 == 0)
-  {
-    atomicOr(&shared.seen, seen);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0)
-  {
-    tiles.seen[blockIdx.x] = shared.seen;
-  }
+  order_tile_of_wave<typename storage::partition>(shared, shared.tile, bucket_of, tiles, at, seen);
 }
 
 /// How a block sorts a bucket.
@@ -723,14 +769,14 @@ __device__ bool sort_in_wave_by(
   wave_sort_storage<Bits, IsFloat, Value>& shared,
   typename Sorter::shared_storage& room,
   key_order<Bits, IsFloat> const& order,
-  block::segment_tiles const& runs,
+  wave_tiles const& tiles,
   unsigned bucket,
   wave_bucket const& where,
   buffers<Bits, Value> const& at,
   Agrees const& agrees)
 {
   using source = typename wave_sort_storage<Bits, IsFloat, Value>::source;
-  source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
+  source elements(shared.runs, tiles.runs(), bucket, bucket + 1, 0, at.keys[1], at.values[1]);
   return block::sort_runs_by_bins<Sorter>(
     room,
     shared.first_key,
@@ -746,7 +792,7 @@ __device__ bool sort_in_wave_by(
 template <class Bits, bool IsFloat, class Value, class Agrees>
 __device__ __noinline__ bool sort_long_in_wave(
   key_order<Bits, IsFloat> order,
-  block::segment_tiles runs,
+  wave_tiles tiles,
   unsigned bucket,
   wave_bucket where,
   buffers<Bits, Value> at,
@@ -754,7 +800,7 @@ __device__ __noinline__ bool sort_long_in_wave(
 {
   using storage = wave_sort_storage<Bits, IsFloat, Value>;
   auto& shared  = block::dynamic_shared<storage>();
-  return sort_in_wave_by<typename storage::sorter>(shared, shared.sort, order, runs, bucket, where, at, agrees);
+  return sort_in_wave_by<typename storage::sorter>(shared, shared.sort, order, tiles, bucket, where, at, agrees);
 }
 
 /// Sorts a bucket of up to most_in_wave_bucket_v elements from the second arrays to where it belongs in the first ones. Returns false, with
@@ -763,7 +809,7 @@ template <class Bits, bool IsFloat, class Value, class Agrees>
 __device__ bool sort_in_wave(
   wave_sort_storage<Bits, IsFloat, Value>& shared,
   key_order<Bits, IsFloat> const& order,
-  block::segment_tiles const& runs,
+  wave_tiles const& tiles,
   unsigned bucket,
   wave_bucket const& where,
   buffers<Bits, Value> const& at,
@@ -774,26 +820,22 @@ __device__ bool sort_in_wave(
   {
     if (where.size > storage::most_short)
     {
-      return sort_long_in_wave(order, runs, bucket, where, at, agrees);
+      return sort_long_in_wave(order, tiles, bucket, where, at, agrees);
     }
   }
   return sort_in_wave_by<typename storage::short_sorter>(
-    shared, shared.sort_short, order, runs, bucket, where, at, agrees);
+    shared, shared.sort_short, order, tiles, bucket, where, at, agrees);
 }
 
 /// The same for what bins have not sorted: puts the elements together where they belong, and sorts them there digit by digit. Called by
 /// all threads of a block, a barrier since.
 template <class Bits, bool IsFloat, class Value>
 __device__ __noinline__ void sort_slowly_in_wave(
-  key_order<Bits, IsFloat> order,
-  block::segment_tiles runs,
-  unsigned bucket,
-  wave_bucket where,
-  buffers<Bits, Value> at)
+  key_order<Bits, IsFloat> order, wave_tiles tiles, unsigned bucket, wave_bucket where, buffers<Bits, Value> at)
 {
   auto& shared = block::dynamic_shared<wave_sort_storage<Bits, IsFloat, Value>>();
   using source = typename wave_sort_storage<Bits, IsFloat, Value>::source;
-  source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
+  source elements(shared.runs, tiles.runs(), bucket, bucket + 1, 0, at.keys[1], at.values[1]);
   int const size          = static_cast<int>(where.size);
   constexpr int at_once   = 4;
   auto const put_together = [&](auto* to, auto load) {
@@ -867,10 +909,10 @@ __global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wa
     }
     return;
   }
-  if (where.size > 0 && !sort_in_wave(shared, order, runs, blockIdx.x, where, at, block::trusts_ranks{}))
+  if (where.size > 0 && !sort_in_wave(shared, order, tiles, blockIdx.x, where, at, block::trusts_ranks{}))
   {
     __syncthreads();
-    sort_slowly_in_wave(order, runs, blockIdx.x, where, at);
+    sort_slowly_in_wave(order, tiles, blockIdx.x, where, at);
   }
 }
 
