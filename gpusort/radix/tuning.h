@@ -218,7 +218,7 @@ __host__ __device__ constexpr std::size_t most_in_wave(std::size_t key_bytes, st
 __host__ __device__ constexpr int wave_sort_items(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
-  return value_bytes == 0 ? (widest <= 4 ? 18 : 17) : widest <= 4 ? 14 : 9;
+  return value_bytes == 0 ? (widest <= 4 ? 18 : 17) : widest <= 4 ? 14 : 10;
 }
 __host__ __device__ constexpr int short_wave_sort_items(std::size_t key_bytes, std::size_t value_bytes)
 {
@@ -372,7 +372,7 @@ __host__ __device__ constexpr bool is_well_below(std::uint32_t own, std::uint32_
 /// add more, of which the fuller even buckets are, the less can be borne.
 __host__ __device__ constexpr bool fits_wave(wave_sample const& sample, std::uint32_t n, int capacity, int alike)
 {
-  constexpr std::uint32_t many = 8; // buckets
+  constexpr std::uint32_t many = 16; // buckets
   std::uint32_t const full     = of_full_bucket(sample.all, n, capacity);
   bool const is_one_of_many    = sample.squares >= many * sample.most * sample.most;
   if (is_well_below(sample.most, of_full_bucket(sample.all, n, alike))

@@ -190,23 +190,26 @@ struct wave_limits
 {
   int most;
   int most_alike;
+  std::uint32_t most_in_all;
 };
 
 constexpr wave_limits limits_of(std::size_t key_bytes, std::size_t value_bytes)
 {
-  return {radix::most_in_wave_bucket(key_bytes, value_bytes), radix::most_alike_in_wave_bucket(key_bytes, value_bytes)};
+  return {radix::most_in_wave_bucket(key_bytes, value_bytes),
+          radix::most_alike_in_wave_bucket(key_bytes, value_bytes),
+          static_cast<std::uint32_t>(radix::most_in_wave(key_bytes, value_bytes))};
 }
 
 constexpr wave_limits all_wave_limits[] = {limits_of(4, 0), limits_of(8, 0), limits_of(4, 4), limits_of(8, 8)};
 
-constexpr auto most_keys_in_wave = static_cast<std::uint32_t>(radix::most_in_wave(8, 0));
-
 TEST(OneWave, EvenKeysPassForEven)
 {
   std::mt19937 random(7);
-  for (auto const& [capacity, alike] : all_wave_limits)
+  for (wave_limits const& limits : all_wave_limits)
   {
-    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 1u << 20, most_keys_in_wave})
+    int const capacity = limits.most;
+    int const alike    = limits.most_alike;
+    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 1u << 20, limits.most_in_all})
     {
       // All of a sample, or its neighbours always alike.
       for (std::uint32_t const count : {2048u, 512u})
@@ -225,9 +228,11 @@ TEST(OneWave, EvenKeysPassForEven)
 TEST(OneWave, BucketsThatAreTooLargePassForUneven)
 {
   std::mt19937 random(7);
-  for (auto const& [capacity, alike] : all_wave_limits)
+  for (wave_limits const& limits : all_wave_limits)
   {
-    for (std::uint32_t const n : {1u << 17, 1u << 19, 1u << 20, most_keys_in_wave})
+    int const capacity = limits.most;
+    int const alike    = limits.most_alike;
+    for (std::uint32_t const n : {1u << 17, 1u << 19, 1u << 20, limits.most_in_all})
     {
       // An eighth of all buckets has a half more than they hold, or, if that is all, one has three times as much.
       double const large    = 1.5 * capacity * 32 < 0.9 * n ? 32 : 1;
@@ -249,8 +254,10 @@ TEST(OneWave, BucketsThatAreTooLargePassForUneven)
 TEST(OneWave, AKeyOfWhichThereAreManyPassesIfABlockSortsIt)
 {
   std::mt19937 random(7);
-  for (auto const& [capacity, alike] : all_wave_limits)
+  for (wave_limits const& limits : all_wave_limits)
   {
+    int const capacity = limits.most;
+    int const alike    = limits.most_alike;
     for (std::uint32_t const n : {1u << 16, 1u << 17, 1u << 18})
     {
       auto const passes = [&](double of_key) {
@@ -272,9 +279,10 @@ TEST(OneWave, SplittersLeaveRoomForChance)
 {
   // The chance that a bucket of as many samples as all have by splitters is longer than a block holds: that a Poisson variable, what a full bucket
   // has, is less than that.
-  for (auto const& [capacity, alike] : all_wave_limits)
+  for (wave_limits const& limits : all_wave_limits)
   {
-    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 3u << 18, 1u << 20, most_keys_in_wave})
+    int const capacity = limits.most;
+    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 3u << 18, 1u << 20, limits.most_in_all})
     {
       int const samples = radix::splitter_samples_for(n, capacity);
       EXPECT_LE(static_cast<std::uint32_t>(samples), n);
