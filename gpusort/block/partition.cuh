@@ -419,7 +419,16 @@ private:
     {
       __syncthreads();
       Value* const sorted_values = reinterpret_cast<Value*>(shared.values);
-      rank.put(held_values.at, ranks, sorted_values);
+      if constexpr (KeepsOrder)
+      {
+        rank.put(held_values.at, ranks, sorted_values);
+      }
+      else
+      {
+        // Whichever has ranked keys, these are all that surely have a rank.
+        bucket_rank<Buckets, Threads, Items, Full, false>(shared.counts, size)
+          .put(held_values.at, ranks, sorted_values);
+      }
       __syncthreads();
       block::move_tile<Threads, Items>(size, [&](int place) { return sorted_values[place]; }, values_out);
     }

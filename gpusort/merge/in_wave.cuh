@@ -56,6 +56,7 @@ struct wave_vote
   static constexpr bool asks  = true;
   static constexpr bool mends = false;
 
+  radix::wave_vote_storage& shared;
   radix::asks_comparator<Key, Compare> neighbours;
   wave_verdict* all;
   wave_edges<bits>* edges;
@@ -88,19 +89,18 @@ struct wave_vote
   /// threads.
   __device__ bool vote(bool agrees, bool waits) const
   {
-    __shared__ bool shared_answer;
     state const found(*all);
     agrees = __syncthreads_and(agrees) != 0; // and orders what is written to `edges` before the vote
     if (threadIdx.x == 0)
     {
-      shared_answer = agrees && (found.fetch_add(1, ::cuda::std::memory_order_acq_rel) == radix::radix_size - 1);
+      shared.answer = agrees && (found.fetch_add(1, ::cuda::std::memory_order_acq_rel) == radix::radix_size - 1);
       if (!agrees)
       {
         found.fetch_or(verdict::refused, ::cuda::std::memory_order_relaxed);
       }
     }
     __syncthreads();
-    bool const is_last = shared_answer; // and nobody has refused
+    bool const is_last = shared.answer; // and nobody has refused
     if (is_last)
     {
       bool const fits = __syncthreads_and(agrees_about_edges()) != 0;
@@ -127,10 +127,10 @@ struct wave_vote
         __nanosleep(32);
         now = found.load(::cuda::std::memory_order_acquire);
       }
-      shared_answer = (now & verdict::accepted) != 0;
+      shared.answer = (now & verdict::accepted) != 0;
     }
     __syncthreads();
-    return shared_answer;
+    return shared.answer;
   }
 
 private:
@@ -151,13 +151,12 @@ private:
   __device__ bool agrees_about_edges() const
   {
     static_assert(radix::radix_size <= radix::wave_sort_threads);
-    __shared__ std::uint32_t filled[radix::radix_size / 32]; // a bit for each bucket that is not empty
     unsigned const own                 = threadIdx.x;
     bool const has_elements            = own < radix::radix_size && __ldcg(&edges->sizes[own]) != 0;
     std::uint32_t const filled_of_warp = __ballot_sync(block::all_lanes, has_elements);
     if (own < radix::radix_size && own % 32 == 0)
     {
-      filled[own / 32] = filled_of_warp;
+      shared.filled[own / 32] = filled_of_warp;
     }
     __syncthreads();
     if (!has_elements)
@@ -168,7 +167,7 @@ private:
     std::uint32_t earlier = filled_of_warp & ((std::uint32_t{1} << own % 32) - 1);
     while (earlier == 0 && word > 0)
     {
-      earlier = filled[--word];
+      earlier = shared.filled[--word];
     }
     if (earlier == 0)
     {
@@ -224,7 +223,7 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   }
   order const values =
     radix::order_of_values<Key>(is_upwards ? radix::value_order::ascending : radix::value_order::descending);
-  wave_vote<Key, Compare> const agrees{{values, nullptr, comp}, all, edges, blockIdx.x};
+  wave_vote<Key, Compare> const agrees{shared.vote, {values, nullptr, comp}, all, edges, blockIdx.x};
   if (threadIdx.x == 0)
   {
     edges->sizes[blockIdx.x] = where.size;
@@ -236,13 +235,18 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
     radix::part_of_equals const part = radix::list_equals<bits, is_float, Value>(tiles, bucket, of_equals);
     if (part.count > 0)
     {
-      of_equals.begin = is_upwards ? of_equals.begin : tiles.n - of_equals.begin - of_equals.size;
-      if (part.number == 0 && of_equals.size > 0 && threadIdx.x == 0)
+      of_equals.begin    = is_upwards ? of_equals.begin : tiles.n - of_equals.begin - of_equals.size;
+      bool may_be_unlike = false; // to the comparator, which has not been asked: zeros of both signs have one rank
+      if (of_equals.size > 0)
       {
         bits const key = at.keys[1][shared.equals.place_of(0)];
-        agrees.note(0, 1, key);
+        may_be_unlike  = (where.seen & radix::seen::twin) != 0 && values.rank_of(key) == values.rank_of(bits{0});
+        if (part.number == 0 && threadIdx.x == 0)
+        {
+          agrees.note(0, 1, key);
+        }
       }
-      if (agrees.vote(true, true))
+      if (agrees.vote(!may_be_unlike, true))
       {
         radix::move_equals<bits, is_float>(part, of_equals, at);
       }

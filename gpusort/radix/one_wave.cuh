@@ -304,8 +304,10 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
     }
     constexpr int capacity = most_in_wave_bucket_v<Bits, Value>;
     constexpr int alike    = most_alike_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>);
-    // Most inputs need no exact figures: others count about as many as this thread.
-    if (__syncthreads_and(is_well_below(most, of_full_bucket(wave_threads * counted, n, alike))) != 0)
+    // Most inputs need no exact figures. All threads go by one limit, whichever of them has counted first, so that all blocks decide alike.
+    constexpr std::uint32_t least = 3; // keys that each has counted
+    bool const fits_well = counted >= least && is_well_below(most, of_full_bucket(least * wave_threads, n, alike));
+    if (__syncthreads_and(fits_well) != 0)
     {
       return true;
     }
@@ -414,32 +416,30 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, key_o
     return low;
   };
   auto const splitter = [&](unsigned s) { return choice::sorted_at(shared.sample, shared.places[s]); };
-  // A key that has a bucket's share of the sample has to be two splitters, to get a bucket of its own. Where it is but one, it takes the
-  // place of a neighbour that is none of these: of the one that leaves less between the others.
+  // A key that has a bucket's share of the sample, a heavy one, has to be two splitters, to get a bucket of its own. Where it is but one, it asks a
+  // neighbour that is not heavy for its place: the one whose place leaves less of the key in other buckets.
+  constexpr std::uint32_t is_heavy = 1, asks_next = 2, asks_last = 4;
   unsigned const own = threadIdx.x; // splitter
-  Bits rank{};
-  int in_front = 0, behind = 0; // of its place, equal to it
-  bool is_heavy = false, is_alone = false;
   if (own < splits)
   {
-    rank     = splitter(own);
-    in_front = shared.places[own] - before(rank, false);
-    behind   = before(rank, true) - shared.places[own];
-    is_heavy = in_front + behind >= of_bucket;
-    is_alone = (own == 0 || splitter(own - 1) != rank) && (own + 1 == splits || splitter(own + 1) != rank);
-  }
-  std::uint32_t const heavy_of_warp = __ballot_sync(block::all_lanes, is_heavy);
-  if (own < radix_size && own % 32 == 0)
-  {
-    shared.of_sample[own / 32] = heavy_of_warp;
+    Bits const rank     = splitter(own);
+    int const in_front  = shared.places[own] - before(rank, false); // of its place, equal to it
+    int const behind    = before(rank, true) - shared.places[own];
+    bool const is_alone = (own == 0 || splitter(own - 1) != rank) && (own + 1 == splits || splitter(own + 1) != rank);
+    std::uint32_t const asks = !is_alone ? 0 : behind < in_front && own > 0 ? asks_last : asks_next;
+    shared.of_sample[own]    = in_front + behind >= of_bucket ? is_heavy | asks : 0;
   }
   __syncthreads();
-  if (is_heavy && is_alone)
+  if (own < splits && shared.of_sample[own] == 0)
   {
-    unsigned const neighbour = behind < in_front && own > 0 ? own - 1 : own + 1;
-    if (neighbour < splits && (shared.of_sample[neighbour / 32] >> neighbour % 32 & 1u) == 0)
+    // Nobody moves the places of those who ask. If both do, the first gets it, in all blocks.
+    if (own > 0 && (shared.of_sample[own - 1] & asks_next) != 0)
     {
-      shared.places[neighbour] = shared.places[own];
+      shared.places[own] = shared.places[own - 1];
+    }
+    else if (own + 1 < splits && (shared.of_sample[own + 1] & asks_last) != 0)
+    {
+      shared.places[own] = shared.places[own + 1];
     }
   }
   __syncthreads();
@@ -600,6 +600,14 @@ struct wave_bucket_storage
   std::uint32_t seen[warps];
 };
 
+/// For kernels whose blocks sort together or not at all (merge/in_wave.cuh). Not static, because what is called out of line expects dynamic
+/// shared memory at the same place in every kernel.
+struct wave_vote_storage
+{
+  std::uint32_t filled[radix_size / 32]; // a bit for each bucket that is not empty
+  bool answer;
+};
+
 /// Adds up what the tiles have of a bucket, and of those in front of it. Called by all threads of a block.
 __device__ inline wave_bucket
 find_in_wave(wave_bucket_storage& shared, wave_tiles const& tiles, block::segment_tiles const& runs, unsigned bucket)
@@ -722,6 +730,7 @@ struct wave_sort_storage
   typename source::shared_storage runs;
   Bits first_key;
   wave_bucket_storage bucket;
+  wave_vote_storage vote;
 };
 
 /// Whether `bucket` is part of one that has nothing but one key, whose elements are listed then, and which `where` is then. Called by all threads of
@@ -775,8 +784,9 @@ __device__ bool sort_in_wave_by(
   buffers<Bits, Value> const& at,
   Agrees const& agrees)
 {
-  using source = typename wave_sort_storage<Bits, IsFloat, Value>::source;
-  source elements(shared.runs, tiles.runs(), bucket, bucket + 1, 0, at.keys[1], at.values[1]);
+  using source                    = typename wave_sort_storage<Bits, IsFloat, Value>::source;
+  block::segment_tiles const runs = tiles.runs();
+  source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
   return block::sort_runs_by_bins<Sorter>(
     room,
     shared.first_key,
@@ -833,9 +843,10 @@ template <class Bits, bool IsFloat, class Value>
 __device__ __noinline__ void sort_slowly_in_wave(
   key_order<Bits, IsFloat> order, wave_tiles tiles, unsigned bucket, wave_bucket where, buffers<Bits, Value> at)
 {
-  auto& shared = block::dynamic_shared<wave_sort_storage<Bits, IsFloat, Value>>();
-  using source = typename wave_sort_storage<Bits, IsFloat, Value>::source;
-  source elements(shared.runs, tiles.runs(), bucket, bucket + 1, 0, at.keys[1], at.values[1]);
+  auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, IsFloat, Value>>();
+  using source                    = typename wave_sort_storage<Bits, IsFloat, Value>::source;
+  block::segment_tiles const runs = tiles.runs();
+  source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
   int const size          = static_cast<int>(where.size);
   constexpr int at_once   = 4;
   auto const put_together = [&](auto* to, auto load) {

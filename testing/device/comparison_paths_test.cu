@@ -771,7 +771,7 @@ TEST(ComparisonPathsOfWords, OfAClusterStaysInOrder)
 template <class Key, class Value>
 void check_where_splits_begin(std::size_t most)
 {
-  for (std::size_t const n : {most, most + 1})
+  for (std::size_t const n : {most, most + 1, 4 * most + 7}) // with last tiles of every kind
   {
     SCOPED_TRACE(n);
     std::vector<Key> keys(n);
@@ -803,14 +803,14 @@ void check_where_splits_begin(std::size_t most)
 
 TEST(ComparisonPathsOfWords, WhereSplitsBegin)
 {
-  static_assert(!hybrid::is_worth_splitting(1 << 20, 8) && hybrid::is_worth_splitting((1 << 20) + 1, 8));
-  static_assert(!hybrid::is_worth_splitting(1 << 19, 16) && hybrid::is_worth_splitting((1 << 19) + 1, 16));
+  static_assert(!hybrid::is_worth_splitting(17 << 16, 8) && hybrid::is_worth_splitting((17 << 16) + 1, 8));
+  static_assert(!hybrid::is_worth_splitting(17 << 15, 16) && hybrid::is_worth_splitting((17 << 15) + 1, 16));
   if (in_a_hurry())
   {
     return;
   }
-  check_where_splits_begin<std::uint32_t, std::uint32_t>(1 << 20);
-  check_where_splits_begin<std::uint64_t, std::uint64_t>(1 << 19);
+  check_where_splits_begin<std::uint32_t, std::uint32_t>(17 << 16);
+  check_where_splits_begin<std::uint64_t, std::uint64_t>(17 << 15);
 }
 
 TEST(ComparisonPathsOfWords, ScratchIsOneMoreArrayAndLittle)

@@ -374,7 +374,7 @@ TEST(ValueOrderDenied, InOneWave)
 TEST(ValueOrderDenied, InOneWaveThatIsSplitThen)
 {
   using key           = std::uint64_t;
-  std::size_t const n = (std::size_t{1} << 19) + 77;
+  std::size_t const n = (std::size_t{17} << 15) + 77;
   ASSERT_TRUE(gpusort::hybrid::is_worth_splitting(n, 2 * sizeof(key)));
   ASSERT_LE(n, gpusort::radix::most_in_wave(8, 8));
   auto const keys = make_keys<key>(n, mixed);
@@ -456,6 +456,52 @@ TYPED_TEST(ValueOrderOfFloats, ZerosOfBothSigns)
     };
     check_stable<value>(make_keys<key>(n, zero_in(1000)), upwards{}, gpusort::merge_sort);
     check_stable<value>(make_keys<key>(n, zero_in(1)), downwards{}, gpusort::merge_sort);
+  }
+}
+
+/// -0 goes before +0.
+struct tells_zeros
+{
+  template <class Key>
+  __host__ __device__ bool operator()(Key a, Key b) const
+  {
+    return a < b || (a == b && is_negative(a) && !is_negative(b));
+  }
+
+private:
+  template <class Key>
+  __host__ __device__ static bool is_negative(Key zero)
+  {
+    unsigned char bytes[sizeof(Key)];
+    std::memcpy(bytes, &zero, sizeof(Key));
+    return bytes[sizeof(Key) - 1] != 0; // of a zero, the sign is all that there is
+  }
+};
+
+// As many of them as make them splitters, among keys that are uneven by rank and by value: their bucket is one that nobody sorts.
+TYPED_TEST(ValueOrderOfFloats, ZerosToldApartInOneWaveOfAMillion)
+{
+  using key             = typename TypeParam::key;
+  using value           = typename TypeParam::value;
+  auto const about_zero = [](std::size_t i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < 12; ++k)
+    {
+      sum += static_cast<double>(mixed(12 * i + k) >> 11) * 0x1p-53 - 0.5;
+    }
+    return static_cast<key>(sum * sum * sum);
+  };
+  for (std::size_t const n : sizes_of_one_wave())
+  {
+    SCOPED_TRACE(n);
+    for (std::size_t const one_in : {std::size_t{60}, std::size_t{150}})
+    {
+      auto const keys = make_keys<key>(n, [&](std::size_t i) {
+        return mixed(~i) % one_in != 0 ? about_zero(i) : mixed(i) % 2 == 0 ? key{0} : -key{0};
+      });
+      check_stable<value>(keys, tells_zeros{}, gpusort::merge_sort);
+      check_stable<value>(keys, downwards{}, gpusort::hybrid_sort);
+    }
   }
 }
 
