@@ -43,7 +43,7 @@ struct trusts_ranks
 /// whole radix sort: u64 7.15 with gaps, 7.29 without; u128, whose tokens have a place, 16.2 and 15.6.
 /// `MostCrowded`: how many bins may have more than windows sort, of which tokens make a sixth of their number at most; what splits of
 /// such bins leave counts as well. `Splits`: bins of more tokens than a warp sorts are split again, if all threads can hold one's tokens;
-/// otherwise these have to be alike. `SplitItems`: that a thread can hold then.
+/// otherwise these have to be alike. `SplitItems`: how many of them a thread can hold.
 template <int Threads, int MaxLog2, bool Gaps, int MostCrowded, bool Splits, int SplitItems = 8>
 class key_bins
 {

@@ -1,5 +1,5 @@
-// The dynamic shared memory of a block, for functions that are called out of line: told where it lies by a reference, they would take longer to
-// read and write it.
+// The dynamic shared memory of a block, for functions that are not inlined: of what a reference refers to, the compiler would not know there that it
+// is shared memory, which takes longer to read and write.
 #pragma once
 
 #include <vector_types.h>

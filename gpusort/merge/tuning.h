@@ -214,7 +214,7 @@ struct many_way_pass
 inline constexpr int most_many_way_passes = 3;
 
 /// The most elements that are merged many ways. Of more, blocks cannot hold the samples that would fill their tiles: u32, 2^21
-/// takes 194 us where pairs of runs take 144. As many as one wave may sort by value (radix/tuning.h), after which few launches have nothing to do.
+/// takes 194 us where pairs of runs take 144. As many as one wave may sort by value (radix/tuning.h), which few launches with nothing to do follow.
 inline constexpr std::size_t most_for_many_ways = std::size_t{17} << 16;
 
 /// How an input is sorted.

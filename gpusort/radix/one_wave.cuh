@@ -35,7 +35,7 @@ struct wave_tiles
   std::uint32_t count; // up to most_wave_tiles
   std::uint16_t* starts; // [count][radix_size]: where each bucket begins in the tile
   std::uint32_t* seen; // [count]: what is seen of a tile's keys, and of its last one and the next tile's first
-  std::uint32_t* repeats; // [radix_size / 32]: of splitters, as splitter_tree has them
+  std::uint32_t* repeats; // [radix_size / 32]: of splitters, as splitter_tree has them; not set if there are none
 
   __device__ block::segment_tiles runs() const
   {
@@ -198,7 +198,7 @@ struct tile_storage
   {
     typename partition::shared_storage tile;
     typename splitter_partition::shared_storage tile_to_split;
-    typename choice::shared_storage sample; // of which keys are at the front, in either
+    typename choice::shared_storage sample; // both have their keys at the front
     typename choice_of_few::shared_storage small_sample;
   };
   block::span_storage<Bits, wave_threads> span;
@@ -258,7 +258,7 @@ __device__ wave_sample add_up_sample(Storage& shared)
 }
 
 /// Maps ranks to radix_size buckets of equal width by a sample, which is the same for every block: by rank, or else by value. Returns false if
-/// they would not fit a block; `sample` is what the last ones have of it. Called by all threads, with of_sample zero, a barrier since.
+/// they would not fit a block; `sample`: what it says of the last map that was tried; not set if the map fits by far. Called by all threads, with of_sample zero, a barrier since.
 template <class Bits, bool IsFloat, class Value>
 __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
                          Bits const* keys,
@@ -335,9 +335,8 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
 }
 
 /// Chooses splitters by a sample, which is the same for every block. Returns false if some bucket has so much of it that it would not fit a
-/// block, unless all of it is one key. Called by all threads. Out of line, as is
-/// what else few inputs need: instructions in between that others pass by are fetched all the same, or keep those behind from being fetched in
-/// time.
+/// block, unless all of it is one key. Called by all threads. Not inlined, like all that few inputs need: where hot code is in one piece, its
+/// instructions are fetched before they are needed.
 template <class Bits, bool IsFloat, class Value>
 __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, key_order<Bits, IsFloat> order)
 {
@@ -524,9 +523,9 @@ order_tile_to_split(key_order<Bits, IsFloat> order, wave_tiles tiles, buffers<Bi
 
 /// Puts each tile in the order of its buckets, into the second arrays, and looks whether the input is in order.
 /// Grid: a block for each tile. Block: wave_threads. Shared: tile_storage.
-/// `ask(keys, size)`, called by all threads with the keys of the tile, returns what else is seen of them, by all threads together; if it
-/// `asks` anything.
-/// After: `tiles` is complete, and `cleared` is. If the sample is uneven, or the comparator does not follow the values, only
+/// `ask(keys, size)`, called by all threads with the keys of the tile, returns what else is seen of them, by all threads together. Ask::asks: whether
+/// that is anything.
+/// After: `tiles` is complete, `tiles.repeats` if buckets are between splitters, and `cleared` is. If the sample is uneven, or the comparator does not follow the values, only
 /// `tiles.seen` means anything, and nothing has been moved.
 template <class Bits, bool IsFloat, class Value, class Ask>
 __global__ void __launch_bounds__(wave_threads) order_in_tiles(
@@ -641,8 +640,8 @@ find_in_wave(wave_bucket_storage& shared, wave_tiles const& tiles, block::segmen
   return all;
 }
 
-/// A part of a bucket that has nothing but one key: those of a block. Such a bucket has as many blocks as splitters are that key, less one,
-/// since those behind its own have nothing.
+/// The part that a block has of a bucket of one key. A key that is k splitters leaves k - 1 buckets, of which the first has all of its elements
+/// and the others none: their blocks share the elements.
 struct part_of_equals
 {
   unsigned first; // bucket: the one that has them
@@ -733,8 +732,8 @@ struct wave_sort_storage
   wave_vote_storage vote;
 };
 
-/// Whether `bucket` is part of one that has nothing but one key, whose elements are listed then, and which `where` is then. Called by all threads of
-/// a block, a barrier since.
+/// Finds out whether `bucket` is one of those that a repeated splitter leaves; if so, lists the elements of the first of them, and `where` says where
+/// they belong. Called by all threads of a block, a barrier since.
 template <class Bits, bool IsFloat, class Value>
 __device__ __noinline__ part_of_equals list_equals(wave_tiles tiles, unsigned bucket, wave_bucket& where)
 {

@@ -245,7 +245,7 @@ __host__ __device__ constexpr bool has_wave(std::size_t key_bytes, std::size_t v
   return (key_bytes == 4 || key_bytes == 8) && value_bytes <= 8;
 }
 
-/// Elements of a tile of n: as few as do, but for tiles that are nearly as large as can be, which are, because full ones take fewer
+/// Elements of a tile of n: as few as do. If one row less than the most would do, tiles have the most all the same, because full ones take fewer
 /// instructions.
 constexpr int wave_tile_for(std::size_t n, std::size_t key_bytes, std::size_t value_bytes)
 {
@@ -354,7 +354,7 @@ struct wave_sample
   std::uint32_t filled; // buckets that have any
 };
 
-/// What a bucket of `capacity` of n keys has of `all` samples, but for chance: the square root more or less.
+/// What a bucket of `capacity` of n keys has of `all` samples, on average. Chance makes it the square root more or less.
 __host__ __device__ constexpr std::uint32_t of_full_bucket(std::uint32_t all, std::uint32_t n, int capacity)
 {
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(all) * static_cast<std::uint32_t>(capacity) / n);
@@ -366,10 +366,10 @@ __host__ __device__ constexpr bool is_well_below(std::uint32_t own, std::uint32_
   return own + root_of(full) <= full;
 }
 
-/// Whether buckets that hold `capacity` of n keys suffice, `alike` if they are one: if the fullest is well below; or, where many have about as
-/// much, of which it is the one that chance adds to, not well above; or if the sample is about as even as chance leaves it. If each of m buckets
-/// takes every key equally likely, their shares of k keys deviate from k / m by squares that add up to k, give or take; keys that are uneven
-/// add more, of which the fuller even buckets are, the less can be borne.
+/// Whether buckets that hold `capacity` of n keys suffice, `alike` if those are one key. They do in three cases: the fullest bucket is well below a full one.
+/// Or many have about as much of the sample as the fullest, which then has most by chance, and it is hardly above a full one. Or the sample is
+/// about as even as chance leaves it: if each of m buckets takes every key equally likely, their shares of k keys deviate from k / m by squares that
+/// add up to k, give or take; keys that are uneven add more, of which the fuller even buckets are, the less can be borne.
 __host__ __device__ constexpr bool fits_wave(wave_sample const& sample, std::uint32_t n, int capacity, int alike)
 {
   constexpr std::uint32_t many = 16; // buckets
@@ -395,6 +395,7 @@ __host__ __device__ constexpr int wave_splitter_items(int most)
   return most < 8192 ? 17 : 9;
 }
 
+/// The same where few samples do.
 inline constexpr int few_wave_splitter_items = 3;
 
 /// Whether so few will do: if full buckets are nearly four times as large as even ones, one of as many samples is hardly ever larger.

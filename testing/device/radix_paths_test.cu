@@ -918,8 +918,8 @@ TEST(RadixPaths, WavesWhoseBinsAreTooFull)
 
 TEST(RadixPaths, WavesThatGoByDigits)
 {
-  // The sample shows it: half of them alike, and of every length, of which fewer go between splitters; and few values. Of one to eight digits, an even and
-  // an odd number.
+  // The sample shows it: half of them alike, keys of every length, few values. Of the first two, small inputs go between splitters. Of one to eight digits,
+  // an even and an odd number.
   check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) {
     return static_cast<std::uint32_t>(mixed(i) % 2 == 0 ? 1'000'000 : mixed(~i) % 0x1000000u);
   });
