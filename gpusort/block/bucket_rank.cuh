@@ -28,8 +28,9 @@ struct bucket_counts
 };
 
 /// Ranks a tile of up to `Threads` x `Items` elements. Element i of a lane is number i x 32 + lane of its warp's part of
-/// the tile; a part has `rows` x 32 places. `Full`: all Items rows are in use, and no place is empty. Otherwise places past
-/// the end of the input belong to the last bucket, where they rank behind all elements; `size` says how many there are.
+/// the tile; a part has `rows` x 32 places. `Full`: all Items rows are in use, and no place is empty. Otherwise, if `Ordered`,
+/// places past the end of the input belong to the last bucket, where they rank behind all elements; if not, they have no rank. `size` says how
+/// many elements there are.
 /// `Ordered`: elements of a bucket keep their order; otherwise they come in any, which takes fewer instructions, but lanes that
 /// meet on a bucket wait for each other.
 ///
