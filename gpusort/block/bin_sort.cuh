@@ -7,8 +7,9 @@
 
 #include <gpusort/block/bins.cuh>
 #include <gpusort/block/bit_width.h>
-#include <gpusort/block/bucket_rank.cuh>
 #include <gpusort/block/close_sort.cuh>
+#include <gpusort/block/dynamic_shared.cuh>
+#include <gpusort/block/register_digit_sort.cuh>
 #include <gpusort/block/span.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
@@ -22,8 +23,8 @@ namespace gpusort::block
 
 /// `Order` maps keys to the unsigned integers that sort like them: `Bits rank_of(Bits) const`; and back,
 /// `Bits bits_of_rank(Bits) const`, but for keys that `bool loses(Bits) const` tells.
-/// `Splits`: as in bins.cuh.
-template <class Bits, class Value, class Order, int Threads, int Items, bool Splits>
+/// `Full`: as in bins.cuh.
+template <class Bits, class Value, class Order, int Threads, int Items, full_bins Full>
 class bin_sort
 {
 public:
@@ -31,6 +32,7 @@ public:
   static constexpr int tile         = Threads * Items;
   static constexpr bool with_values = !std::is_same_v<Value, no_values>;
   static constexpr bool is_staged   = false;
+  static constexpr bool splits      = Full != full_bins::give_up;
 
 private:
   // What is sorted is a token: how far the key's rank is from the least, and behind it, unless it is all that has to be
@@ -42,17 +44,16 @@ private:
   static constexpr bool has_short = sizeof(Bits) <= 4;
   static constexpr bool has_long  = has_place || sizeof(Bits) > 4;
 
-  static constexpr int digits     = 256;
-  static constexpr int digit_bits = 8;
   static_assert(!has_place || tile <= 1 << 13);
   static_assert(tile < 1 << 16);
 
   // Of many tokens all that there may be; of fewer, as many as 4608 make, or a thread each.
   static constexpr int most_crowded = tile > 8192 ? tile / 6 : Threads < 768 ? 768 : Threads;
 
-  using place = std::uint16_t; // in the input
-  using bins  = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place, most_crowded, Splits, tile <= 8192 ? 8 : Items>;
-  using digit_rank = bucket_rank<digits, Threads, Items, false>;
+  using place                            = std::uint16_t; // in the input
+  using by_digits                        = register_digit_sort<Threads, Items>;
+  static constexpr bool digits_move_keys = !has_place;
+  using bins = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place, most_crowded, Full, tile <= 8192 ? 8 : Items>;
 
   static constexpr std::size_t larger(std::size_t a, std::size_t b)
   {
@@ -79,18 +80,17 @@ public:
 
   struct pass_storage
   {
-    place order[2][tile]; // where each element comes from, before a pass and after it, by turns
-    typename digit_rank::counts counts;
+    Bits keys[tile];
+    place places[digits_move_keys ? 1 : tile];
+    typename by_digits::shared_storage digits;
   };
-
   struct digit_storage
   {
     union
     {
-      pass_storage pass;
+      pass_storage passes;
       alignas(16) char room[with_values ? sizeof(Value) * tile : 1]; // in the end, values
     };
-    typename digit_rank::shared_totals totals;
     span_storage<Bits, Threads> span;
 
     template <class T>
@@ -182,85 +182,56 @@ public:
     return sorted;
   }
 
-  /// The same, whatever the keys are: least significant digit first.
-  __device__ static void sort_by_digits(
-    digit_storage& shared,
-    Order const& order,
-    int n,
-    contiguous_source<Bits, Value> const& elements,
-    Bits* keys_out,
-    Value* values_out)
+  /// The same, whatever the keys are: least significant digit first. Out of line, because few inputs need it, and instructions between those that
+  /// all need make these wait.
+  __device__ static __noinline__ void sort_by_digits(
+    shared_address at, Order order, int n, contiguous_source<Bits, Value> elements, Bits* keys_out, Value* values_out)
   {
-    digit_rank ranking(shared.pass.counts, n);
+    auto& shared  = at.as<digit_storage>();
     Bits least    = static_cast<Bits>(~Bits{0});
     Bits greatest = 0;
-    for (int i = 0; i < ranking.rows(); ++i)
+    Bits keys[Items];
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
     {
-      if (ranking.holds(i))
+      if (by_digits::holds(i, n))
       {
-        Bits const rank = order.rank_of(elements.keys[ranking.element(i)]);
+        keys[i]         = elements.keys[by_digits::element(i, n)];
+        Bits const rank = order.rank_of(keys[i]);
         least           = rank < least ? rank : least;
         greatest        = greatest < rank ? rank : greatest;
       }
     }
     span_of_block(shared.span, least, greatest);
-    int const width = bit_width(static_cast<Bits>(greatest - least));
-
-    // Keys stay where they are, and in the cache, until their order is known. The passes are short code rather than fast:
-    // few inputs need them, and every kernel that sorts in blocks has them.
-    place const* before   = nullptr;
-    auto const element_at = [&](int i) {
-      int const at = ranking.element(i);
-      return before == nullptr ? at : static_cast<int>(before[at]);
+    int const width     = bit_width(static_cast<Bits>(greatest - least));
+    auto const digit_of = [&](Bits key, int low) {
+      return static_cast<unsigned>(static_cast<Bits>(order.rank_of(key) - least) >> low);
     };
-    place* after = shared.pass.order[0];
-#pragma unroll 1
-    for (int low = 0; low < width; low += digit_bits)
-    {
-      auto const digit_of = [&](int i, int element) {
-        return ranking.holds(i)
-               ? static_cast<unsigned>(static_cast<Bits>(order.rank_of(elements.keys[element]) - least) >> low)
-                   & (digits - 1)
-               : digits - 1u;
-      };
-      shared.pass.counts.clear();
-      __syncthreads();
-#pragma unroll 1
-      for (int i = 0; i < ranking.rows(); ++i)
-      {
-        ranking.count_one(digit_of(i, element_at(i)));
-      }
-      __syncthreads();
-      std::uint32_t const total = threadIdx.x < digits ? ranking.total() : 0;
-      std::uint32_t const start = ranking.starts(shared.totals, total);
-      if (threadIdx.x < digits)
-      {
-        ranking.spread(start);
-      }
-      __syncthreads();
-#pragma unroll 1
-      for (int i = 0; i < ranking.rows(); ++i)
-      {
-        int const element                              = element_at(i);
-        after[ranking.take_rank(digit_of(i, element))] = static_cast<place>(element);
-      }
-      __syncthreads();
-      before = after;
-      after  = shared.pass.order[before == shared.pass.order[0] ? 1 : 0];
-    }
     place from[Items];
-    Bits keys[Items];
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
+    if constexpr (digits_move_keys)
     {
-      int const at = place_of(i);
-      if (at < n)
-      {
-        from[i] = before == nullptr ? static_cast<place>(at) : before[at];
-        keys[i] = elements.keys[from[i]];
-      }
+      by_digits::sort(shared.passes.digits, keys, n, width, shared.passes.keys, digit_of);
+      block::read_tile<Threads>(keys, n, [&](int i) { return shared.passes.keys[i]; });
     }
-    __syncthreads();
+    else
+    {
+      // Keys stay where they are, until their order is known.
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
+      {
+        from[i] = static_cast<place>(by_digits::element(i, n));
+        if (by_digits::holds(i, n))
+        {
+          shared.passes.keys[from[i]] = keys[i];
+        }
+      }
+      by_digits::sort(shared.passes.digits, from, n, width, shared.passes.places, [&](place own, int low) {
+        return digit_of(shared.passes.keys[own], low);
+      });
+      block::read_tile<Threads>(from, n, [&](int i) { return shared.passes.places[i]; });
+      block::read_tile<Threads>(keys, n, [&](int i) { return shared.passes.keys[shared.passes.places[i]]; });
+      __syncthreads();
+    }
     write(shared, n, from, keys, elements, keys_out, values_out);
   }
 
@@ -409,7 +380,8 @@ private:
         }
       }
     }
-    return bins::sort(shared.bins_of_tile, tokens, n, are_alike);
+    // Tokens that leave out bits do not tell how to split what they have in common.
+    return bins::sort(shared.bins_of_tile, tokens, n, are_alike, left_out == 0);
   }
 
   /// Keys and places from tokens that tell places only. Returns false if keys are too much out of order: `partial` tokens leave out
@@ -459,7 +431,7 @@ private:
     {
       return true;
     }
-    if constexpr (Splits)
+    if constexpr (splits)
     {
       return put_in_order(shared, order, n, from, keys);
     }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <gpusort/block/close_sort.cuh>
+#include <gpusort/block/dynamic_shared.cuh>
+#include <gpusort/block/full_bins.h>
 #include <gpusort/block/lane_sort.cuh>
 #include <gpusort/block/warp.cuh>
 
@@ -42,14 +44,14 @@ struct trusts_ranks
 /// tokens, some room is left free, so that threads that read windows do not meet on a bank. Measured on an H200, 2^28, in ms for the
 /// whole radix sort: u64 7.15 with gaps, 7.29 without; u128, whose tokens have a place, 16.2 and 15.6.
 /// `MostCrowded`: how many bins may have more than windows sort, of which tokens make a sixth of their number at most; what splits of
-/// such bins leave counts as well. `Splits`: bins of more tokens than a warp sorts are split again, if all threads can hold one's tokens;
-/// otherwise these have to be alike. `SplitItems`: how many of them a thread can hold.
-template <int Threads, int MaxLog2, bool Gaps, int MostCrowded, bool Splits, int SplitItems = 8>
+/// such bins leave counts as well. `SplitItems`: how many tokens of a bin that is split a thread can hold.
+template <int Threads, int MaxLog2, bool Gaps, int MostCrowded, full_bins Full, int SplitItems = 8>
 class key_bins
 {
   static constexpr int max_words = (1 << MaxLog2) / 2;
   static constexpr int own_words = max_words / Threads; // that a thread adds up, neighbours
   static constexpr int warps     = Threads / 32;
+  static constexpr bool splits   = Full != full_bins::give_up;
 
   // Tokens of a window, which a thread sorts in its registers. Windows overlap by half: of what shares a bin, one more
   // than that is always in one of them.
@@ -59,13 +61,15 @@ class key_bins
   using few_by_lanes = lane_sort<8, 2>;
   using some_by_warp = lane_sort<32, 2>;
   template <class Token>
-  using many_by_warp   = lane_sort<32, Splits || sizeof(Token) <= 4 ? 8 : 4>;
+  using many_by_warp   = lane_sort<32, splits || sizeof(Token) <= 4 ? 8 : 4>;
   using split_by_block = close_sort<Threads, SplitItems, own_words>;
+  // Long bins have more than some_by_warp sorts, not all alike.
+  static constexpr std::uint32_t most_long_bins = 4;
 
   template <class Token>
   static constexpr std::uint32_t most_of_warp = many_by_warp<Token>::most;
   template <class Token> // unless they are alike
-  static constexpr std::uint32_t most_of_any       = Splits ? split_by_block::most : most_of_warp<Token>;
+  static constexpr std::uint32_t most_of_any       = splits ? split_by_block::most : most_of_warp<Token>;
   static constexpr std::uint32_t most_crowded_bins = MostCrowded;
   static constexpr std::uint32_t last_listed       = most_crowded_bins - 1;
 
@@ -81,9 +85,10 @@ public:
     alignas(16) std::uint32_t counts[max_words];
     std::uint32_t totals[warps];
     std::uint32_t listed; // bins, as list_size has them
+    std::uint32_t long_bins; // as of most_long_bins
     // Begin and size of bins that windows do not sort: from the first on, or, if they are too much for a few lanes, from the last.
     std::uint32_t crowded[most_crowded_bins];
-    std::conditional_t<Splits, close_storage<warps>, char> splits;
+    std::conditional_t<splits, close_storage<warps>, char> close;
   };
 
   /// Where a token lies, of those that are sorted: a gap is 16 bytes behind every 128.
@@ -143,7 +148,8 @@ public:
     }
     if (threadIdx.x == 0)
     {
-      shared.listed = 0;
+      shared.listed    = 0;
+      shared.long_bins = 0;
     }
   }
 
@@ -209,7 +215,15 @@ public:
       }
       if (fullest > most_in_windows && !are_alike)
       {
-        note_crowded(shared, first, start);
+        std::uint32_t crowded = 0; // a bit for each word
+#pragma unroll
+        for (int w = 0; w < own_words / 4; ++w)
+        {
+          crowded |= (is_crowded(counts[w].x) | is_crowded(counts[w].y) << 1 | is_crowded(counts[w].z) << 2
+                      | is_crowded(counts[w].w) << 3)
+                  << (4 * w);
+        }
+        note_crowded(shared, first, start, crowded);
       }
     }
     __syncthreads();
@@ -217,9 +231,10 @@ public:
   }
 
   /// Sorts the n tokens of bins that have begun, each of which has its tokens in any order. Returns false if too many bins are
-  /// crowded, or one has too much that is not alike. Called by all threads; begins and ends with a barrier.
+  /// crowded, or one has too much that is not alike; with full_bins::split_few also if more than most_long_bins are long, or, unless it
+  /// `may_split`, one would have to be split. Tokens are in any order then. Called by all threads; begins and ends with a barrier.
   template <class Token>
-  __device__ static bool sort(shared_storage& shared, Token* tokens, int n, bool are_alike)
+  __device__ static bool sort(shared_storage& shared, Token* tokens, int n, bool are_alike, bool may_split = true)
   {
     if (threadIdx.x < spare_tokens)
     {
@@ -231,6 +246,13 @@ public:
       return true;
     }
     list_size const listed(shared.listed);
+    if constexpr (splits)
+    {
+      if (listed.all != 0)
+      {
+        return sort_uneven<Token>(shared_address(shared), shared_address(*tokens), n, may_split);
+      }
+    }
     if (!listed.fits())
     {
       return false;
@@ -276,24 +298,33 @@ private:
     }
   }
 
-  /// Lists the bins of a thread's words that windows do not sort; `end` is where the last one's two bins end. Few threads have any, so
-  /// the code is short.
-  __device__ static void note_crowded(shared_storage& shared, std::uint32_t first, std::uint32_t end)
+  /// Whether windows do not sort a bin of a word of counts.
+  __device__ static std::uint32_t is_crowded(std::uint32_t counts)
+  {
+    constexpr std::uint32_t most = most_in_windows << 16 | most_in_windows;
+    return __vmaxu2(counts, most) != most ? 1 : 0;
+  }
+
+  /// Lists the bins of a thread's words that windows do not sort, of the words that `crowded` has a bit for; `end` is where the last one's two
+  /// bins end. Few threads have any, so the code is short.
+  __device__ static void
+  note_crowded(shared_storage& shared, std::uint32_t first, std::uint32_t end, std::uint32_t crowded)
   {
 #pragma unroll 1
-    for (int w = own_words - 1; w >= 0; --w)
+    for (; crowded != 0; crowded &= crowded - 1)
     {
+      int const w               = __ffs(static_cast<int>(crowded)) - 1;
       std::uint32_t const start = shared.counts[first + w];
+      std::uint32_t const next  = w + 1 < own_words ? shared.counts[first + w + 1] : end;
 #pragma unroll 1
       for (int half = 0; half < 32; half += 16)
       {
-        std::uint32_t const size = (end - start) >> half & 0xffff; // no borrow: no bin ends before it begins
+        std::uint32_t const size = (next - start) >> half & 0xffff; // no borrow: no bin ends before it begins
         if (size > most_in_windows)
         {
           list(shared, start >> half & 0xffff, size);
         }
       }
-      end = start;
     }
   }
 
@@ -358,6 +389,29 @@ private:
     return [tokens, begin](std::uint32_t i) -> Token& { return tokens[index_of<Token>(begin + i)]; };
   }
 
+  /// Sorts all where something is listed, as `sort` does: out of line, as splits take registers that kernels do not have for them, and few inputs need
+  /// them.
+  template <class Token>
+  __device__ static __noinline__ bool sort_uneven(shared_address at, shared_address tokens_at, int n, bool may_split)
+  {
+    auto& shared        = at.as<shared_storage>();
+    Token* const tokens = &tokens_at.as<Token>();
+    list_size const listed(shared.listed);
+    if (!listed.fits())
+    {
+      return false;
+    }
+    if constexpr (Full == full_bins::split_few)
+    {
+      if ((!may_split || listed.of_many() > most_long_bins) && has_many_long_bins(shared, tokens, listed, may_split))
+      {
+        return false;
+      }
+    }
+    sort_windows(tokens, n);
+    return sort_crowded(shared, tokens, n, listed);
+  }
+
   /// Sorts what is listed, and what splits leave of it. Returns false if one bin has too much that is not alike, or too much is left to be
   /// listed. Called by all threads, after a barrier; ends with one.
   template <class Token>
@@ -396,13 +450,13 @@ private:
           std::uint32_t const begin = bin & 0xffff;
           std::uint32_t const size  = bin >> 16;
           auto const at             = tokens_from(tokens, begin);
-          if constexpr (Splits)
+          if constexpr (splits)
           {
             if (size <= most_of_any<Token>)
             {
               unsorted |= split_by_block::split(
                 shared.counts,
-                shared.splits,
+                shared.close,
                 size,
                 most_in_windows,
                 at,
@@ -427,6 +481,41 @@ private:
     }
   }
 
+  /// Whether more bins than most_long_bins are long, or, unless it `may_split`, one is so long that it would be split. Called by all threads, after a
+  /// barrier; ends with one.
+  template <class Token>
+  __device__ static bool
+  has_many_long_bins(shared_storage& shared, Token const* tokens, list_size listed, bool may_split)
+  {
+#pragma unroll 1
+    for (std::uint32_t i = threadIdx.x / 32; i < listed.of_many(); i += warps)
+    {
+      std::uint32_t const bin  = shared.crowded[last_listed - i];
+      std::uint32_t const size = bin >> 16;
+      if (size > some_by_warp::most && !are_alike_to_warp(size, tokens_from(tokens, bin & 0xffff))
+          && threadIdx.x % 32 == 0)
+      {
+        atomicAdd(&shared.long_bins, may_split || size <= most_of_warp<Token> ? 1 : most_long_bins + 1);
+      }
+    }
+    __syncthreads();
+    return shared.long_bins > most_long_bins;
+  }
+
+  /// Whether `count` tokens, at(i), are alike. Called by all lanes of a warp.
+  template <class At>
+  __device__ static bool are_alike_to_warp(std::uint32_t count, At at)
+  {
+    auto const first = at(0);
+    bool alike       = true;
+#pragma unroll 4
+    for (std::uint32_t i = threadIdx.x % 32; i < count; i += 32)
+    {
+      alike = alike && at(i) == first;
+    }
+    return __all_sync(all_lanes, alike) != 0;
+  }
+
   /// Whether `count` tokens, at(i), are alike. Called by all threads; ends with a barrier.
   template <class At>
   __device__ static bool are_alike(std::uint32_t count, At at)
@@ -448,15 +537,7 @@ private:
     {
       return;
     }
-    std::uint32_t const lane = threadIdx.x % 32;
-    Token const first        = at(0);
-    bool alike               = true;
-#pragma unroll 4
-    for (std::uint32_t i = lane; i < count; i += 32)
-    {
-      alike = alike && at(i) == first;
-    }
-    if (__all_sync(all_lanes, alike) != 0)
+    if (are_alike_to_warp(count, at))
     {
       return;
     }

@@ -23,7 +23,7 @@ class rereading_bin_sort
   static_assert(Most < 1 << 16);
 
   // As many bins may be crowded as 4608 keys make, or a thread each: more of long buckets would be another block's memory.
-  using bins = key_bins < Threads, Most >= 16384 ? 14 : 13, true, Threads<768 ? 768 : Threads, false>;
+  using bins = key_bins < Threads, Most >= 16384 ? 14 : 13, true, Threads<768 ? 768 : Threads, full_bins::give_up>;
 
   static constexpr int at_once = sizeof(Bits) == 4 ? 9 : 4; // keys that a thread reads
   // Whether as many as that have code of their own, which takes fewer instructions: for short keys, they do not matter.

@@ -11,11 +11,11 @@ namespace gpusort::block
 {
 
 /// Keys alone are held in registers, if their ranks tell them; others, and keys with values, are staged in shared memory.
-template <class Bits, class Value, class Order, int Threads, int Items, bool Splits>
+template <class Bits, class Value, class Order, int Threads, int Items, full_bins Full>
 using sort_by_bins =
   std::conditional_t<std::is_empty_v<Value> && Order::tells_keys,
-                     bin_sort<Bits, no_values, Order, Threads, Items, Splits>,
-                     staged_bin_sort<Bits, Value, Order, Threads, Threads * Items, Splits>>;
+                     bin_sort<Bits, no_values, Order, Threads, Items, Full>,
+                     staged_bin_sort<Bits, Value, Order, Threads, Threads * Items, Full>>;
 
 /// What bin_sort wants of its keys, which lie in runs.
 template <class Bits, class Source>

@@ -16,9 +16,9 @@
 namespace gpusort::block
 {
 
-/// Up to `Most` elements; `Order` and `Splits` as in bin_sort, but that ranks need not tell keys: `Order::rank` is their type, and
+/// Up to `Most` elements; `Order` and `Full` as in bin_sort, but that ranks need not tell keys: `Order::rank` is their type, and
 /// `Order::tells_keys` says whether `bits_of_rank` exists.
-template <class Bits, class Value, class Order, int Threads, int Most, bool Splits>
+template <class Bits, class Value, class Order, int Threads, int Most, full_bins Full>
 class staged_bin_sort
 {
   // What is sorted is a token, as in bin_sort: how far the key's rank is from the least, and where the element is staged. The lowest
@@ -28,12 +28,13 @@ class staged_bin_sort
   using long_token                = std::uint64_t;
   static_assert(Most <= 1 << place_bits && Most % 32 == 0);
 
-  using bins = key_bins<Threads, (Most >= 4096 ? 13 : 12), false, Most / 6, Splits>;
+  using bins = key_bins<Threads, (Most >= 4096 ? 13 : 12), false, Most / 6, Full>;
 
   using rank_type = typename Order::rank;
 
   static constexpr int at_once      = 4; // elements that a thread reads
   static constexpr bool with_values = !std::is_same_v<Value, no_values>;
+  static constexpr bool splits      = Full != full_bins::give_up;
 
 public:
   static constexpr int tile       = Most;
@@ -236,7 +237,7 @@ private:
     if (Agrees::asks || left_out != 0) // otherwise tokens are in the order of all of their ranks
     {
       bool right = is_right();
-      if ((Agrees::mends || (Splits && left_out != 0)) && __syncthreads_or(!right) != 0)
+      if ((Agrees::mends || (splits && left_out != 0)) && __syncthreads_or(!right) != 0)
       {
         auto const place_at     = [&](int at) { return place_in(token_in(at)); };
         auto const goes_forward = [&](int later, int at) {

@@ -26,7 +26,7 @@ using value_sort =
                       radix::value_order_t<Key>,
                       value_sort_shape_v<Key, Value>.threads,
                       value_sort_shape_v<Key, Value>.items,
-                      false>;
+                      block::full_bins::give_up>;
 
 template <class Key, class Value>
 using value_source =

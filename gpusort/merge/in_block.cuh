@@ -26,7 +26,7 @@ struct value_block
   using bits           = radix::value_bits_t<Key>;
   using order          = radix::value_order_t<Key>;
   using carried        = std::conditional_t<std::is_empty_v<Value>, block::no_values, Value>;
-  using sorter         = block::sort_by_bins<bits, carried, order, shape.threads, shape.items, true>;
+  using sorter         = block::sort_by_bins<bits, carried, order, shape.threads, shape.items, block::full_bins::split>;
   using shared_storage = typename sorter::shared_storage;
 
   /// Sorts n > 1 elements where they are, if the comparator agrees: returns whether it does, for some neighbours first and then for

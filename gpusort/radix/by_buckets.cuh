@@ -3,6 +3,7 @@
 
 #include <gpusort/block/bin_sort.cuh>
 #include <gpusort/block/digit_sort.cuh>
+#include <gpusort/block/dynamic_shared.cuh>
 #include <gpusort/block/partition.cuh>
 #include <gpusort/block/rereading_bin_sort.cuh>
 #include <gpusort/block/span.cuh>
@@ -65,7 +66,7 @@ struct sort_in_registers
                     key_order<Bits, IsFloat>,
                     sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
                     sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).items,
-                    splits_crowded_bins(Class)>;
+                    full_bins_of(Class)>;
 };
 template <class Bits, bool IsFloat, class Value, sort_class Class>
 struct sort_staged
@@ -76,7 +77,7 @@ struct sort_staged
                            key_order<Bits, IsFloat>,
                            sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
                            sort_tile_for(sizeof(Bits), value_bytes_v<Value>, Class),
-                           splits_crowded_bins(Class)>;
+                           full_bins_of(Class)>;
 };
 
 /// Blocks that sort what fits them.
@@ -92,9 +93,9 @@ using split_of_cluster =
   cluster_split<Bits,
                 IsFloat,
                 Value,
-                sort_shape_for(sizeof(Bits), value_bytes_v<Value>, sort_class::large).threads,
+                sort_shape_for(sizeof(Bits), value_bytes_v<Value>, sort_class::medium).threads,
                 cluster_items,
-                sort_tile_for(sizeof(Bits), value_bytes_v<Value>, sort_class::large)>;
+                sort_tile_for(sizeof(Bits), value_bytes_v<Value>, sort_class::medium)>;
 
 /// Nothing, where no digits are sorted.
 template <class Sorter, bool SortsByDigits>
@@ -117,7 +118,7 @@ union block_sort_storage
   using split  = split_of_cluster<Bits, IsFloat, Value>;
   typename sorter::shared_storage by_bins;
   typename digit_storage_of<sorter, Class != sort_class::bucket>::type by_digits;
-  std::conditional_t<Class == sort_class::large, typename split::shared_storage, char> in_cluster;
+  std::conditional_t<Class == sort_class::medium, typename split::shared_storage, char> in_cluster;
 };
 
 /// What the threads of a look share beside the counts.
@@ -636,9 +637,19 @@ __device__ void move_to_buckets(
   }
 }
 
+/// Splits an input among the blocks of a cluster of the class `medium`, as cluster_split does: out of line, because blocks that sort alone have no
+/// use for it. Called by all threads of the kernel below.
+template <class Bits, bool IsFloat, class Value>
+__device__ __noinline__ element_range
+split_in_cluster(key_order<Bits, IsFloat> order, std::size_t n, buffers<Bits, Value> at)
+{
+  using storage = block_sort_storage<Bits, IsFloat, Value, sort_class::medium>;
+  return split_of_cluster<Bits, IsFloat, Value>::split(block::dynamic_shared<storage>().in_cluster, order, n, at);
+}
+
 /// Sorts into the caller's arrays, from arrays number `from`: blocks of the class `bucket`, all buckets, listing those that
 /// bins do not sort; others, the buckets on that list, or, without findings, a whole input: one block, if it fits it, or the
-/// blocks of a cluster of the class `large`, if it fits them together.
+/// blocks of a cluster of the class `medium`, if it fits them together.
 /// Grid: any; one cluster for a whole input. Block: block_sort's threads. Shared: block_sort_storage.
 template <class Bits, bool IsFloat, class Value, sort_class Class>
 __global__ void
@@ -665,11 +676,11 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
   {
     count = found->splits == 0 ? 0 : all_buckets ? std::uint32_t{1} << table.buckets_log2 : found->listed;
   }
-  else if constexpr (Class == sort_class::large)
+  else if constexpr (Class == sort_class::medium)
   {
     if (runtime::cluster_size() > 1)
     {
-      share = split_of_cluster<Bits, IsFloat, Value>::split(shared.in_cluster, order, n, at);
+      share = split_in_cluster<Bits, IsFloat, Value>(order, n, at);
       from  = 1;
     }
   }
@@ -699,7 +710,8 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
       if constexpr (!all_buckets)
       {
         __syncthreads();
-        sorter::sort_by_digits(shared.by_digits, order, elements_here, elements, keys_out, values_out);
+        sorter::sort_by_digits(
+          block::shared_address(shared.by_digits), order, elements_here, elements, keys_out, values_out);
       }
       else if (threadIdx.x == 0)
       {

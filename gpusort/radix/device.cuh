@@ -139,9 +139,10 @@ struct device
     /// Most elements that one block sorts on every device.
     static constexpr std::size_t most_in_block()
     {
-      return counts_in_block ? most_bytes_in_block
-           : large_bytes() <= runtime::least_shared_bytes
-             ? tile_of(sort_class::large)
+      return counts_in_block                              ? most_bytes_in_block
+           : large_bytes() <= runtime::least_shared_bytes ? tile_of(sort_class::large)
+           : medium_bytes() <= runtime::least_shared_bytes
+             ? tile_of(sort_class::medium)
              : tile_of(sort_class::small);
     }
 
@@ -180,7 +181,11 @@ struct device
       return with_long ? most_of<sort_class::long_bucket>() : most_of<sort_class::bucket>();
     }
 
-    /// Shared memory of a large block.
+    /// Shared memory of medium blocks, and of large ones.
+    static constexpr std::size_t medium_bytes()
+    {
+      return sizeof(block_sort_storage<bits, is_float, carried, sort_class::medium>);
+    }
     static constexpr std::size_t large_bytes()
     {
       return sizeof(block_sort_storage<bits, is_float, carried, sort_class::large>);
@@ -209,7 +214,7 @@ struct device
       }
       else if constexpr (lists)
       {
-        return std::max(sizeof(block_sort_storage<bits, is_float, carried, Class>), large_bytes());
+        return std::max(sizeof(block_sort_storage<bits, is_float, carried, Class>), medium_bytes());
       }
       else
       {
@@ -294,24 +299,35 @@ private:
       sort_blocks<IsFloat, sort_class::small>(stream, order, 1, none, {}, n, 0, at);
       return true;
     }
-    if (Plan::large_bytes() > room)
+    // Otherwise an input of a large block could be left to what needs scratch, with a plan that has none.
+    static_assert(Plan::large_bytes() > runtime::least_shared_bytes
+                  || Plan::medium_bytes() <= runtime::least_shared_bytes);
+    if (Plan::medium_bytes() > room)
     {
       return false;
     }
-    if (n <= Plan::tile_of(sort_class::large))
+    if (n <= Plan::tile_of(sort_class::medium))
     {
-      sort_blocks<IsFloat, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
+      sort_blocks<IsFloat, sort_class::medium>(stream, order, 1, none, {}, n, 0, at);
       return true;
+    }
+    if constexpr (Plan::tile_of(sort_class::medium) < Plan::tile_of(sort_class::large))
+    {
+      if (n <= Plan::tile_of(sort_class::large) && Plan::large_bytes() <= room)
+      {
+        sort_blocks<IsFloat, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
+        return true;
+      }
     }
     static_assert(!Plan::may_be_wave || most_before_wave <= most_in_cluster(runtime::portable_cluster));
     for (unsigned const cluster : cluster_for(n).blocks)
     {
       if (n <= (Plan::may_be_wave ? most_before_wave : most_in_cluster(cluster))
-          && runtime::can_launch_cluster(sort_in_blocks<Bits, IsFloat, Value, sort_class::large>,
-                                         shape_of_sort<Bits, IsFloat, Value, sort_class::large>(cluster, cluster),
+          && runtime::can_launch_cluster(sort_in_blocks<Bits, IsFloat, Value, sort_class::medium>,
+                                         shape_of_sort<Bits, IsFloat, Value, sort_class::medium>(cluster, cluster),
                                          stream))
       {
-        sort_blocks<IsFloat, sort_class::large>(
+        sort_blocks<IsFloat, sort_class::medium>(
           stream, order, cluster, none, {}, n, 0, plan.with_spare(base, at), cluster);
         return true;
       }
@@ -672,7 +688,7 @@ private:
       constexpr int per_processor = sort_blocks_per_sm(sizeof(Bits), value_bytes_v<Value>, all);
       std::size_t const blocks    = blocks_for_buckets(table, processors, per_processor);
       sort_blocks<IsFloat, all>(stream, order, blocks, found, table, n, from, at);
-      sort_blocks<IsFloat, sort_class::large>(stream, order, processors, found, table, n, from, at);
+      sort_blocks<IsFloat, sort_class::medium>(stream, order, processors, found, table, n, from, at);
     }
   }
 

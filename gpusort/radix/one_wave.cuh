@@ -580,7 +580,8 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
 
 /// How a block sorts a bucket.
 template <class Bits, bool IsFloat, class Value, int Items>
-using wave_sort = block::sort_by_bins<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, Items, true>;
+using wave_sort =
+  block::sort_by_bins<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, Items, block::full_bins::split>;
 
 /// Where a bucket of a wave belongs, and what has been seen of all keys.
 struct wave_bucket
@@ -717,7 +718,8 @@ struct wave_sort_storage
   using sorter       = wave_sort<Bits, IsFloat, Value, items>;
   using short_sorter = wave_sort<Bits, IsFloat, Value, short_items>;
   using source       = block::run_source<Bits, Value, wave_sort_threads, most>;
-  using by_digits    = block::bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, items, true>;
+  using by_digits =
+    block::bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, items, block::full_bins::split>;
 
   union
   {
@@ -870,7 +872,7 @@ __device__ __noinline__ void sort_slowly_in_wave(
   Bits* const keys    = at.keys[0] + where.begin;
   Value* const values = at.values[0] + where.begin;
   wave_sort_storage<Bits, IsFloat, Value>::by_digits::sort_by_digits(
-    shared.digits, order, static_cast<int>(where.size), {keys, values}, keys, values);
+    block::shared_address(shared.digits), order, size, {keys, values}, keys, values);
 }
 
 /// Sorts the bucket of the block's number from the second arrays into the first ones.

@@ -1,6 +1,8 @@
 // Numbers of the radix sort, each with where it was measured.
 #pragma once
 
+#include <gpusort/block/full_bins.h>
+
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -55,13 +57,14 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
   return {256, 12, 3, false, false, 0, value_bytes == 0 ? most_digits : 0};
 }
 
-/// The blocks that sort what fits them. For whole inputs: few threads for the smallest, because every step costs each warp of
-/// a block the same, and many for the others. For buckets: so that two or three blocks fit a multiprocessor. A bucket fits a large
-/// block as well, for where crowded ones are listed. Long buckets are those of inputs too large for 2^16 of mean_bucket, and of others whose
-/// keys are not quite even.
+/// The blocks that sort what fits them. For whole inputs: as few elements a thread as do, because instructions that are executed once have to be
+/// fetched, which takes longer than they do; large blocks are for what is too much for medium ones and, as keys are short, not for one block.
+/// Medium blocks sort the shares of a cluster too, and buckets where crowded ones are listed. For buckets: so that two or three blocks fit a
+/// multiprocessor. Long buckets are those of inputs too large for 2^16 of mean_bucket, and of others whose keys are not quite even.
 enum class sort_class
 {
   small,
+  medium,
   large,
   bucket,
   long_bucket
@@ -85,21 +88,22 @@ __host__ __device__ constexpr sort_shape sort_shape_for(std::size_t key_bytes, s
   bool const short_keys = key_bytes <= 4 && value_bytes == 0;
   bool const is_wide    = key_bytes > 8 || value_bytes > 8;
   bool const is_bucket  = c == sort_class::bucket || c == sort_class::long_bucket;
-  return c == sort_class::small ? sort_shape{256, 8}
-       : short_keys             ? (is_bucket ? sort_shape{256, 18} : sort_shape{512, 15})
-       : is_bucket && is_wide   ? sort_shape{1024, 5}
-                                : sort_shape{512, 9};
+  return c == sort_class::small               ? sort_shape{512, 4}
+       : c == sort_class::large && short_keys ? sort_shape{512, 15}
+       : is_bucket && short_keys              ? sort_shape{256, 18}
+       : is_bucket && is_wide                 ? sort_shape{1024, 5}
+                                              : sort_shape{512, 9};
 }
 
-/// Elements that a block sorts: no more of a bucket than a large block, which sorts it if it is crowded.
+/// Elements that a block sorts: no more of a bucket than a medium block, which sorts it if it is crowded.
 __host__ __device__ constexpr int sort_tile_for(std::size_t key_bytes, std::size_t value_bytes, sort_class c)
 {
   sort_shape const shape = sort_shape_for(key_bytes, value_bytes, c);
   int const all          = shape.threads * shape.items;
   if (c == sort_class::bucket)
   {
-    int const large = sort_tile_for(key_bytes, value_bytes, sort_class::large);
-    return large < all ? large : all;
+    int const medium = sort_tile_for(key_bytes, value_bytes, sort_class::medium);
+    return medium < all ? medium : all;
   }
   return all;
 }
@@ -115,18 +119,21 @@ __host__ __device__ constexpr int sort_blocks_per_sm(std::size_t key_bytes, std:
   return c != sort_class::bucket || wide ? 1 : key_bytes <= 4 && value_bytes <= 4 ? 3 : 2;
 }
 
-/// Whether blocks that sort buckets list those that bins do not sort, for large blocks; others sort these digit by digit, which takes
+/// Whether blocks that sort buckets list those that bins do not sort, for medium blocks; others sort these digit by digit, which takes
 /// registers that keys alone of up to 8 bytes leave.
 __host__ __device__ constexpr bool lists_crowded(std::size_t key_bytes, std::size_t value_bytes)
 {
   return value_bytes != 0 || key_bytes > 8;
 }
 
-/// Whether bins that are too full for a warp are split again, so that few blocks go digit by digit. Blocks that sort even buckets do without: with it,
-/// u32, 2^28, on an H200, took 3.75 ms in place of 3.70 for radix sort, and 6.2 in place of 5.7 for hybrid sort.
-__host__ __device__ constexpr bool splits_crowded_bins(sort_class c)
+/// What blocks do where bins are too full. Those of whole inputs go digit by digit where that takes no longer than sorting long bins. Blocks that sort
+/// even buckets do without splits: with them, u32, 2^28, on an H200, took 3.75 ms in place of 3.70 for radix sort, and 6.2 in place of 5.7 for hybrid
+/// sort.
+__host__ __device__ constexpr block::full_bins full_bins_of(sort_class c)
 {
-  return c == sort_class::small || c == sort_class::large;
+  return c == sort_class::bucket || c == sort_class::long_bucket
+         ? block::full_bins::give_up
+         : block::full_bins::split_few;
 }
 
 /// Whether blocks of a class that sorts buckets read their keys again for each step. Measured on an H200, uniform keys, 2^28, in ms for the whole sort,
@@ -181,10 +188,9 @@ constexpr cluster_choice cluster_for(std::size_t n)
   return n <= 9216 ? cluster_choice{{8, 16}} : cluster_choice{{16, 8}};
 }
 
-/// Elements of the input that a thread of a cluster takes: as many as of a bucket, also where a block sorts more. With 15 a
-/// cluster would take 109,226 keys of 4 bytes, and a file that sorts them an eighth of a second longer to compile.
+/// Elements of the input that a thread of a cluster takes.
 inline constexpr int cluster_items =
-  sort_tile_for(4, 0, sort_class::bucket) / sort_shape_for(4, 0, sort_class::large).threads;
+  sort_tile_for(4, 0, sort_class::bucket) / sort_shape_for(4, 0, sort_class::medium).threads;
 
 /// Elements that a cluster sorts: so many that a mean share leaves a ninth of a block's tile free, where a block sorts no more
 /// than it takes of the input.

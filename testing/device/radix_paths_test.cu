@@ -116,32 +116,19 @@ bool in_a_hurry()
   return std::getenv("GPUSORT_TEST_STEP") != nullptr;
 }
 
-/// One block of either kind, the edges of their tiles, a cluster, and, with what no cluster holds, many tiles of a pass.
+/// One block of each kind, the edges of their tiles, a cluster, and, with what no cluster holds, many tiles of a pass.
 std::vector<std::size_t> sizes(std::size_t key_bytes)
 {
-  std::size_t const small = tile_of(sort_class::small, key_bytes);
-  std::size_t const tile  = tile_of(sort_class::large, key_bytes);
+  std::size_t const small  = tile_of(sort_class::small, key_bytes);
+  std::size_t const medium = tile_of(sort_class::medium, key_bytes);
+  std::size_t const tile   = tile_of(sort_class::large, key_bytes);
   if (in_a_hurry())
   {
-    return {2, 513, small + 1, tile, tile + 1, for_old_devices ? std::size_t{20'011} : std::size_t{130'007}};
+    return {
+      2, 513, small + 1, medium + 1, tile, tile + 1, for_old_devices ? std::size_t{20'011} : std::size_t{130'007}};
   }
-  return {2,
-          3,
-          33,
-          511,
-          512,
-          513,
-          1025,
-          small - 1,
-          small,
-          small + 1,
-          2 * small,
-          tile - 1,
-          tile,
-          tile + 1,
-          50'021,
-          130'007,
-          300'007};
+  return {2,         3,          33,     511,        512,      513,  1025,     small - 1, small,   small + 1,
+          2 * small, medium - 1, medium, medium + 1, tile - 1, tile, tile + 1, 50'021,    130'007, 300'007};
 }
 
 template <class Key, class Make>
@@ -248,7 +235,8 @@ TEST(RadixPaths, BinsThatAreTooFullAndNearly)
 
 TEST(RadixPaths, BinsOfAsManyElementsAsOneWayTakes)
 {
-  // So many close together that a bin has what windows, a few lanes and a warp just take, or one more, or half of that.
+  // So many close together that a bin has what windows, a few lanes and a warp just take, or one more, or half of that. All keys are; or, so that
+  // a block has no more such bins than it splits, or sorts by warps, three times as many of them, and all others are even.
   for (std::uint64_t const together : {4, 5, 6, 16, 17, 64, 65, 128, 129, 256, 257})
   {
     SCOPED_TRACE(together);
@@ -256,7 +244,44 @@ TEST(RadixPaths, BinsOfAsManyElementsAsOneWayTakes)
       std::uint64_t const values = n / together + 1;
       return (mixed(i) % values << 20) + mixed(~i) % 512;
     });
+    auto const a_few = [=](std::size_t i, std::size_t) {
+      return i < 3 * together ? ((i % 3 + 1) << 60) + mixed(~i) % 512 : mixed(i);
+    };
+    check_all_sizes<std::uint64_t>(a_few);
+    check_all_sizes<std::uint32_t>([=](std::size_t i, std::size_t n) {
+      return static_cast<std::uint32_t>(i < 3 * together ? a_few(i, n) >> 32 | mixed(~i) % 512 : a_few(i, n) >> 32);
+    });
   }
+}
+
+TEST(RadixPaths, BinsOfWhichAFewAreLong)
+{
+  // Of the keys that are close together, as many as make the bins that a block still splits, or one bin more; and keys of few bits, which
+  // crowd at every level.
+  for (std::uint64_t const bins : {1, 4, 5, 12})
+  {
+    SCOPED_TRACE(bins);
+    check_all_sizes<std::uint32_t>([=](std::size_t i, std::size_t) {
+      std::uint64_t const close = (mixed(i) % bins << 28) + mixed(~i) % 5000;
+      return static_cast<std::uint32_t>(i % 4 == 0 ? mixed(i * 3) : close);
+    });
+    check_all_sizes<std::uint64_t>([=](std::size_t i, std::size_t) {
+      std::uint64_t const close = (mixed(i) % bins << 60) + mixed(~i) % 5000;
+      return i % 4 == 0 ? mixed(i * 3) : close;
+    });
+  }
+  check_all_sizes<std::uint32_t>([](std::size_t i, std::size_t) {
+    return static_cast<std::uint32_t>(mixed(i) & mixed(i * 5) & mixed(~i));
+  });
+  check_all_sizes<double>([](std::size_t i, std::size_t) {
+    std::uint64_t const bits = mixed(i) & mixed(i * 5) & mixed(~i) & mixed(i * 7) & 0x7fef'ffff'ffff'ffffu;
+    double number            = 0;
+    std::memcpy(&number, &bits, sizeof(number));
+    return i % 2 == 0 ? number : -number;
+  });
+  check_all_sizes<unsigned __int128>([](std::size_t i, std::size_t) {
+    return static_cast<unsigned __int128>(mixed(i) & mixed(i * 5) & mixed(~i)) << 64 | (mixed(i * 7) & mixed(i * 3));
+  });
 }
 
 TEST(RadixPaths, KeysThatDifferInTheirLowestBitsOnly)
@@ -270,6 +295,10 @@ TEST(RadixPaths, KeysThatDifferInTheirLowestBitsOnly)
     });
     check_all_sizes<unsigned __int128>([=](std::size_t i, std::size_t n) {
       return static_cast<unsigned __int128>(mixed(i % (n / together + 1))) << 64 | (n - i);
+    });
+    // Three groups among even keys.
+    check_all_sizes<unsigned __int128>([=](std::size_t i, std::size_t n) {
+      return static_cast<unsigned __int128>(i < 3 * together ? i % 3 + 1 : mixed(i)) << 64 | (n - i);
     });
   }
 }
@@ -797,7 +826,7 @@ TEST(RadixPaths, ClustersWhoseSampleMisleads)
   // A cluster samples one key of each 512th part. What it meets is even and the rest is alike, or close together; or what it
   // meets is alike, and the rest is even.
   using key          = unsigned __int128;
-  auto const samples = gpusort::radix::sort_shape_for(sizeof(key), 0, sort_class::large).threads;
+  auto const samples = gpusort::radix::sort_shape_for(sizeof(key), 0, sort_class::medium).threads;
   for (std::size_t const n : sizes_of_clusters<key>())
   {
     SCOPED_TRACE(n);
@@ -818,29 +847,35 @@ TEST(RadixPaths, ClustersWhoseSampleMisleads)
   }
 }
 
-TEST(RadixPaths, ASharesLimit)
+/// One value has a block's tile of n keys, or one more, just where a share of the 16 blocks is; all others are far from it.
+template <class Key>
+void check_a_shares_limit(std::size_t n, int log2_of_value)
 {
-  // One value has a block's tile of keys, or one more, just where a share of the 16 blocks is; all others are far from it.
-  using key              = unsigned __int128;
-  std::size_t const tile = tile_of(sort_class::large, sizeof(key));
-  std::size_t const n    = most_of_16;
+  std::size_t const tile = tile_of(sort_class::medium, sizeof(Key));
   std::size_t const mean = n / 16;
-  constexpr key value = key{1} << 62, gap = key{1} << 57;
+  Key const value        = static_cast<Key>(Key{1} << log2_of_value);
+  Key const gap          = static_cast<Key>(Key{1} << (log2_of_value - 5));
   for (std::size_t const together : {tile, tile + 1})
   {
     SCOPED_TRACE(together);
     std::size_t const below = 8 * mean + mean / 2 - together / 2;
-    std::vector<key> keys(n);
+    std::vector<Key> keys(n);
     for (std::size_t i = 0; i < n; ++i)
     {
       // A permutation of the places, since 7919 is odd and n a power of two.
       std::size_t const place = i * 7919 % n;
-      keys[place]             = i < below            ? mixed(i) % (value - gap)
-                              : i < below + together ? value
-                                                     : value + gap + mixed(i) % (value - gap);
+      Key const far           = static_cast<Key>(static_cast<Key>(mixed(i)) % (value - gap));
+      keys[place]             = i < below ? far : i < below + together ? value : static_cast<Key>(value + gap + far);
     }
     check(keys);
   }
+}
+
+TEST(RadixPaths, ASharesLimit)
+{
+  check_a_shares_limit<unsigned __int128>(most_of_16, 62);
+  check_a_shares_limit<std::uint16_t>(most_of_16, 14);
+  check_a_shares_limit<std::uint32_t>(gpusort::radix::most_before_wave, 30);
 }
 
 /// What one wave of blocks sorts: the least and the most, where tiles get one row more, and some more.

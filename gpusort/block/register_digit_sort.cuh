@@ -1,0 +1,90 @@
+// Sorts what the threads of a block hold in registers digit by digit, the least significant first: for what bins do not sort, because too many
+// keys are close to each other. As long for any keys. Stable.
+// Source: Satish, Harris and Garland, section III; elements stay in registers between passes, and pass through shared memory.
+#pragma once
+
+#include <gpusort/block/bucket_rank.cuh>
+
+#include <cstdint>
+
+namespace gpusort::block
+{
+
+/// Up to `Threads` x `Items` elements.
+template <int Threads, int Items>
+class register_digit_sort
+{
+  static constexpr int digits     = 256;
+  static constexpr int digit_bits = 8;
+  using digit_rank                = bucket_rank<digits, Threads, Items, false>;
+
+public:
+  struct shared_storage
+  {
+    typename digit_rank::counts counts;
+    typename digit_rank::shared_totals totals;
+  };
+
+  /// The number of a thread's i-th element.
+  __device__ static int element(int i, int n)
+  {
+    return (static_cast<int>(threadIdx.x) / 32 * rows(n) + i) * 32 + static_cast<int>(threadIdx.x) % 32;
+  }
+  __device__ static bool holds(int i, int n)
+  {
+    return i < rows(n) && element(i, n) < n;
+  }
+
+  /// Sorts the n elements `held`, of which a thread has those with the numbers element(i, n), by the lowest `width` bits of integers:
+  /// `bits_of(element, low)` are those from bit `low` on. Afterwards to[0], to[1], ... has them in order, and `held` is done with. `to` is shared
+  /// memory for Threads x Items elements, which bits_of does not read. Called by all threads; begins and ends with a barrier.
+  template <class T, class BitsOf>
+  __device__ static void sort(shared_storage& shared, T (&held)[Items], int n, int width, T* to, BitsOf bits_of)
+  {
+    digit_rank ranking(shared.counts, n);
+    __syncthreads();
+    if (width <= 0)
+    {
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
+      {
+        if (ranking.holds(i))
+        {
+          to[ranking.element(i)] = held[i];
+        }
+      }
+      __syncthreads();
+    }
+#pragma unroll 1
+    for (int low = 0; low < width; low += digit_bits)
+    {
+      if (low > 0)
+      {
+        ranking.load(to, held);
+      }
+      shared.counts.clear();
+      __syncthreads();
+      std::uint32_t ranks[Items];
+      ranking.count([&](int i) { return bits_of(held[i], low) % digits; }, ranks);
+      __syncthreads();
+      std::uint32_t const total = threadIdx.x < digits ? ranking.total() : 0;
+      std::uint32_t const start = ranking.starts(shared.totals, total);
+      if (threadIdx.x < digits)
+      {
+        ranking.spread(start);
+      }
+      __syncthreads();
+      ranking.finish(ranks);
+      ranking.put(held, ranks, to);
+      __syncthreads();
+    }
+  }
+
+private:
+  __device__ static int rows(int n)
+  {
+    return (n + Threads - 1) / Threads;
+  }
+};
+
+} // namespace gpusort::block
