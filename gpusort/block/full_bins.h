@@ -4,13 +4,13 @@
 namespace gpusort::block
 {
 
-/// What becomes of bins that are too full for a warp, whose tokens are not alike.
+/// What becomes of bins that are too full for a warp, whose tokens are not alike. Where it says that others sort all, that takes them as long
+/// whatever tokens are; so where more than a few bins take a warp long, split_few leaves all to them too.
 enum class full_bins
 {
   give_up, // others sort all
   split, // again, if all threads can hold one's tokens; otherwise others sort all
-  split_few // the same, but where more than a few bins take a warp long, too full or not, others sort all: it takes them as long, whatever
-  // tokens are
+  split_few // the same, if there are few long ones
 };
 
 } // namespace gpusort::block

@@ -70,6 +70,10 @@ TYPED_TEST(drop_in_element, AsKeys)
       keys.load(elements<TypeParam>(numbers(n, distinct)), 2);
       gpusort::sort(gpusort::merge_sort(thrust::device), keys.begin(), keys.end(), by_number{});
       EXPECT_TRUE(keys.holds(elements<TypeParam>(in)));
+
+      keys.load(elements<TypeParam>(numbers(n, distinct)), 1);
+      gpusort::sort(gpusort::quicksort(thrust::device), keys.begin(), keys.end(), by_number{});
+      EXPECT_TRUE(keys.holds(elements<TypeParam>(in)));
     }
   }
 }

@@ -50,14 +50,20 @@ host_array<key> sorted(host_array<key> const& keys)
   return result;
 }
 
-/// Calls f(name, algorithm) for each algorithm that runs on the device.
+/// Calls f(name, algorithm) for each algorithm that runs on the device: the stable ones, or all.
 template <class F>
-void for_each_algorithm(F f)
+void for_each_stable_algorithm(F f)
 {
   f("automatic", gpusort::automatic);
   f("radix_sort", gpusort::radix_sort);
   f("merge_sort", gpusort::merge_sort);
   f("hybrid_sort", gpusort::hybrid_sort);
+}
+template <class F>
+void for_each_algorithm(F f)
+{
+  for_each_stable_algorithm(f);
+  f("quicksort", gpusort::quicksort);
 }
 
 // "Alone" in a suite's name: kernels of several streams have to overlap, so no sanitizer and nobody else on the GPU.
@@ -276,7 +282,7 @@ void replay(std::size_t count, SortAll sort_all, std::size_t allocation_nodes)
 
 TEST(Graph, CaptureWithStreamOrderedMemory)
 {
-  for_each_algorithm([&](char const* name, auto algorithm) {
+  for_each_stable_algorithm([&](char const* name, auto algorithm) {
     SCOPED_TRACE(name);
     for (std::size_t const count : sizes_in_graphs)
     {
@@ -292,7 +298,7 @@ TEST(Graph, CaptureWithStreamOrderedMemory)
 
 TEST(Graph, CaptureWithAWorkspaceAllocatesNothing)
 {
-  for_each_algorithm([&](char const* name, auto algorithm) {
+  for_each_stable_algorithm([&](char const* name, auto algorithm) {
     SCOPED_TRACE(name);
     key* const none         = nullptr;
     std::size_t const bytes = gpusort::workspace_bytes_by_key(
@@ -311,6 +317,33 @@ TEST(Graph, CaptureWithAWorkspaceAllocatesNothing)
   });
 }
 
+/// So many that quicksort splits them, in two levels, whose segments it goes on with on the device.
+TEST(Graph, CaptureOfMillionsByQuicksort)
+{
+  std::size_t const count = 5'000'011;
+  key* const none         = nullptr;
+  std::size_t const bytes = gpusort::workspace_bytes(gpusort::quicksort(thrust::cuda::par_nosync), none, none + count);
+  guarded_array<char> memory(bytes);
+  gpusort::workspace ws{memory.begin(), bytes};
+  own_stream const stream;
+  guarded_array<key> keys(count);
+  keys.load(keys_of<key>(distribution::uniform, count));
+  captured_call graph(stream, [&] {
+    gpusort::sort(gpusort::quicksort(thrust::cuda::par_nosync(ws).on(stream)), keys.begin(), keys.end());
+  });
+  EXPECT_EQ(graph.nodes_of(cudaGraphNodeTypeMemAlloc), 0u);
+  EXPECT_EQ(graph.nodes_of(cudaGraphNodeTypeHost), 0u);
+  for (std::uint64_t round = 0; round < std::size(all_distributions); ++round)
+  {
+    SCOPED_TRACE(round);
+    host_array<key> const in = keys_of<key>(all_distributions[round], count, round);
+    keys.load(in);
+    graph.launch(stream);
+    require(cudaStreamSynchronize(stream), "replay");
+    EXPECT_TRUE(keys.holds(sorted(in)));
+  }
+}
+
 TEST(Graph, EmptyAndOneElementRangesEnqueueNothing)
 {
   own_stream const stream;
@@ -318,7 +351,7 @@ TEST(Graph, EmptyAndOneElementRangesEnqueueNothing)
   host_array<key> const one = keys_of<key>(distribution::uniform, 1);
   keys.load(one);
   values.load(one);
-  for_each_algorithm([&](char const* name, auto algorithm) {
+  for_each_stable_algorithm([&](char const* name, auto algorithm) {
     SCOPED_TRACE(name);
     throwing_allocator allocator;
     captured_call const graph(stream, [&] {

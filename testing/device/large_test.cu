@@ -206,7 +206,7 @@ void sort_keys(Policy policy, std::uint64_t n, Compare comp, Make make = {})
 
   make_keys<<<blocks, threads>>>(make, keys.get(), n);
   take_tally<<<blocks, threads>>>(keys.get(), n, tally_before.get());
-  gpusort::stable_sort(policy, keys.get(), keys.get() + n, comp);
+  gpusort::sort(policy, keys.get(), keys.get() + n, comp);
   take_tally<<<blocks, threads>>>(keys.get(), n, tally_after.get());
   count_inversions<<<blocks, threads>>>(keys.get(), n, comp, wrong.get());
   require(cudaDeviceSynchronize(), "check");
@@ -376,6 +376,16 @@ TEST(Large, HybridKeysOfFourBytes)
 TEST(Large, HybridPairs)
 {
   sort_pairs<std::uint16_t>(gpusort::hybrid_sort(thrust::device), over_32_bits, by_low_bits_downwards{});
+}
+
+TEST(Large, QuicksortKeysOfOneByte)
+{
+  sort_keys<std::uint8_t>(gpusort::quicksort(thrust::device), over_32_bits, by_low_bits_downwards{});
+}
+
+TEST(Large, QuicksortKeysOfFourBytes)
+{
+  sort_keys<std::uint32_t>(gpusort::quicksort(thrust::device), over_32_bits, thrust::less<std::uint32_t>{});
 }
 
 /// Copied by user code, so sorted by index; past 2^32 the indices have 64 bits.
