@@ -71,9 +71,13 @@ TYPED_TEST(drop_in_element, AsKeys)
       gpusort::sort(gpusort::merge_sort(thrust::device), keys.begin(), keys.end(), by_number{});
       EXPECT_TRUE(keys.holds(elements<TypeParam>(in)));
 
-      keys.load(elements<TypeParam>(numbers(n, distinct)), 1);
-      gpusort::sort(gpusort::quicksort(thrust::device), keys.begin(), keys.end(), by_number{});
-      EXPECT_TRUE(keys.holds(elements<TypeParam>(in)));
+      // Of one size that is moved directly and one that is not: quicksort takes long to compile.
+      if constexpr (sizeof(TypeParam) == 24 || sizeof(TypeParam) == 2048)
+      {
+        keys.load(elements<TypeParam>(numbers(n, distinct)), 1);
+        gpusort::sort(gpusort::quicksort(thrust::device), keys.begin(), keys.end(), by_number{});
+        EXPECT_TRUE(keys.holds(elements<TypeParam>(in)));
+      }
     }
   }
 }

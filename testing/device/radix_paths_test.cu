@@ -239,7 +239,7 @@ TEST(RadixPaths, BinsOfAsManyElementsAsOneWayTakes)
   // a block has no more such bins than it splits, or sorts by warps, three times as many of them, and all others are even.
   for (std::uint64_t const together : {4, 5, 6, 16, 17, 64, 65, 128, 129, 256, 257})
   {
-    if (in_a_hurry() && together % 64 != 1)
+    if (in_a_hurry() && together != 65 && together != 257)
     {
       continue;
     }
@@ -264,7 +264,7 @@ TEST(RadixPaths, BinsOfWhichAFewAreLong)
   // crowd at every level.
   for (std::uint64_t const bins : {1, 4, 5, 12})
   {
-    if (in_a_hurry() && bins % 4 != 1)
+    if (in_a_hurry() && bins != 5)
     {
       continue;
     }
