@@ -32,7 +32,7 @@ public:
   static constexpr int tile         = Threads * Items;
   static constexpr bool with_values = !std::is_same_v<Value, no_values>;
   static constexpr bool is_staged   = false;
-  static constexpr bool splits      = Full != full_bins::give_up;
+  static constexpr bool splits      = splits_bins(Full);
 
 private:
   // What is sorted is a token: how far the key's rank is from the least, and behind it, unless it is all that has to be

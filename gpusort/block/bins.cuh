@@ -51,7 +51,7 @@ class key_bins
   static constexpr int max_words = (1 << MaxLog2) / 2;
   static constexpr int own_words = max_words / Threads; // that a thread adds up, neighbours
   static constexpr int warps     = Threads / 32;
-  static constexpr bool splits   = Full != full_bins::give_up;
+  static constexpr bool splits   = splits_bins(Full);
 
   // Tokens of a window, which a thread sorts in its registers. Windows overlap by half: of what shares a bin, one more
   // than that is always in one of them.

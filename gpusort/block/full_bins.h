@@ -13,4 +13,10 @@ enum class full_bins
   split_few // the same, if there are few long ones
 };
 
+/// Whether any bin is split.
+constexpr bool splits_bins(full_bins full)
+{
+  return full != full_bins::give_up;
+}
+
 } // namespace gpusort::block

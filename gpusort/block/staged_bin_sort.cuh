@@ -34,7 +34,7 @@ class staged_bin_sort
 
   static constexpr int at_once      = 4; // elements that a thread reads
   static constexpr bool with_values = !std::is_same_v<Value, no_values>;
-  static constexpr bool splits      = Full != full_bins::give_up;
+  static constexpr bool splits      = splits_bins(Full);
 
 public:
   static constexpr int tile       = Most;

@@ -1,6 +1,7 @@
 // Moving tiles: neighbouring threads on neighbouring places, all loads of a thread under way before the first is used.
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 namespace gpusort::block
@@ -9,6 +10,10 @@ namespace gpusort::block
 /// Stands for the value array where keys move alone.
 struct no_values
 {};
+
+/// Bytes of a value; none of what stands for none.
+template <class Value>
+inline constexpr std::size_t value_bytes_v = std::is_empty_v<Value> ? 0 : sizeof(Value);
 
 /// held[i] = from(place) for the thread's i-th place of a tile of `size` <= Threads x Items elements, at least WholeRows x Threads.
 template <int Threads, int WholeRows = 0, int Items, class T, class From>

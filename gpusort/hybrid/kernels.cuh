@@ -27,8 +27,7 @@
 namespace gpusort::hybrid
 {
 
-template <class Value>
-inline constexpr std::size_t value_bytes_v = std::is_same_v<Value, block::no_values> ? 0 : sizeof(Value);
+using block::value_bytes_v;
 
 /// A stretch of the sorted order: what a level makes of a segment, and a segment of the next level.
 struct bucket

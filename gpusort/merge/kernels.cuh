@@ -18,8 +18,7 @@
 namespace gpusort::merge
 {
 
-template <class Value>
-inline constexpr std::size_t value_bytes_v = std::is_empty_v<Value> ? 0 : sizeof(Value);
+using block::value_bytes_v;
 
 /// The blocks that sort tiles, and those that merge runs.
 template <class Key, class Value>

@@ -264,8 +264,7 @@ struct carried_value<
   using type = typename unsigned_of_size<sizeof(Value)>::type;
 };
 
-template <class Value>
-inline constexpr std::size_t value_bytes_v = std::is_same_v<Value, block::no_values> ? 0 : sizeof(Value);
+using block::value_bytes_v;
 
 /// The shape of a pass over keys and values of these types.
 template <class Bits, class Value>
