@@ -48,6 +48,12 @@ function(gpusort_add_program)
   endif()
 endfunction()
 
+# gpusort_compile_to_ptx(name): what no GPU will run need not be assembled, nor optimised as well, which would take three times as long.
+function(gpusort_compile_to_ptx name)
+  set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES 90-virtual)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=mid;-no-compress>)
+endfunction()
+
 # gpusort_missing(what consequence): a library that is not here costs what needs it, or the whole build.
 function(gpusort_missing what consequence)
   if(GPUSORT_REQUIRE_ALL)

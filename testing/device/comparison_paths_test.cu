@@ -571,6 +571,10 @@ TEST(ComparisonPathsOfWords, ComparatorsThatAreSeldomWrong)
 {
   for (std::size_t const n : {3'000u, 8'000u, 20'000u, 60'000u, 140'000u, 300'000u, 1'000'000u})
   {
+    if (in_a_hurry() && n > 140'000)
+    {
+      break;
+    }
     std::vector<std::uint32_t> keys(n);
     for (std::size_t i = 0; i < n; ++i)
     {
