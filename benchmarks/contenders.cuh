@@ -52,22 +52,22 @@ void sort_with_gpusort(Policy const& policy, arrays<Key, Value> a, Compare comp)
 
 /// An algorithm of this library through the public call, asynchronous, with its memory given beforehand.
 template <class Key, class Value, class Compare, class Tag>
-contender<Key, Value> tagged(std::string name, Tag tag)
+contender<Key, Value> tagged(std::string name, Tag tag, Compare comp)
 {
-  auto const scratch_bytes = [tag](arrays<Key, Value> a) -> std::size_t {
+  auto const scratch_bytes = [tag, comp](arrays<Key, Value> a) -> std::size_t {
     auto const policy = tag(thrust::cuda::par_nosync);
     if constexpr (has_value_v<Value>)
     {
-      return gpusort::workspace_bytes_by_key(policy, a.keys, a.keys + a.n, a.values, Compare{});
+      return gpusort::workspace_bytes_by_key(policy, a.keys, a.keys + a.n, a.values, comp);
     }
     else
     {
-      return gpusort::workspace_bytes(policy, a.keys, a.keys + a.n, Compare{});
+      return gpusort::workspace_bytes(policy, a.keys, a.keys + a.n, comp);
     }
   };
-  auto const sort = [tag](arrays<Key, Value> a, device_memory const& scratch) {
+  auto const sort = [tag, comp](arrays<Key, Value> a, device_memory const& scratch) {
     gpusort::workspace ws{scratch.data(), scratch.bytes()};
-    sort_with_gpusort(tag(thrust::cuda::par_nosync(ws).on(stream())), a, Compare{});
+    sort_with_gpusort(tag(thrust::cuda::par_nosync(ws).on(stream())), a, comp);
     return a;
   };
   return {name, clock_kind::events, is_stable_v<Tag>, scratch_bytes, sort};
@@ -81,10 +81,10 @@ std::size_t no_scratch(arrays<Key, Value>)
 
 /// This library under the policy that most code uses, which waits and finds its own memory.
 template <class Key, class Value, class Compare>
-contender<Key, Value> plain()
+contender<Key, Value> plain(Compare comp)
 {
-  auto const sort = [](arrays<Key, Value> a, device_memory const&) {
-    sort_with_gpusort(thrust::device, a, Compare{});
+  auto const sort = [comp](arrays<Key, Value> a, device_memory const&) {
+    sort_with_gpusort(thrust::device, a, comp);
     return a;
   };
   return {"plain", clock_kind::host, true, no_scratch<Key, Value>, sort};
@@ -92,28 +92,28 @@ contender<Key, Value> plain()
 
 /// Thrust under the same policy. Its sort is its stable sort; both are here because both are called.
 template <class Key, class Value, class Compare>
-contender<Key, Value> with_thrust(bool stable)
+contender<Key, Value> with_thrust(bool stable, Compare comp)
 {
-  auto const sort = [stable](arrays<Key, Value> a, device_memory const&) {
+  auto const sort = [stable, comp](arrays<Key, Value> a, device_memory const&) {
     Key* const end = a.keys + a.n;
     if constexpr (has_value_v<Value>)
     {
       if (stable)
       {
-        thrust::stable_sort_by_key(thrust::device, a.keys, end, a.values, Compare{});
+        thrust::stable_sort_by_key(thrust::device, a.keys, end, a.values, comp);
       }
       else
       {
-        thrust::sort_by_key(thrust::device, a.keys, end, a.values, Compare{});
+        thrust::sort_by_key(thrust::device, a.keys, end, a.values, comp);
       }
     }
     else if (stable)
     {
-      thrust::stable_sort(thrust::device, a.keys, end, Compare{});
+      thrust::stable_sort(thrust::device, a.keys, end, comp);
     }
     else
     {
-      thrust::sort(thrust::device, a.keys, end, Compare{});
+      thrust::sort(thrust::device, a.keys, end, comp);
     }
     return a;
   };
@@ -125,7 +125,7 @@ contender<Key, Value> with_thrust(bool stable)
 template <class Key, class Value, order Order>
 struct cub_radix
 {
-  static_assert(Order == order::less || Order == order::greater);
+  static_assert(Order == order::less || Order == order::greater || (Order == order::fields && !has_value_v<Value>) );
 
   // A signed 64-bit count is what Thrust passes: the kernels are shared with it.
   using count = std::ptrdiff_t;
@@ -138,9 +138,13 @@ struct cub_radix
   static cudaError_t
   call(void* temp, std::size_t& bytes, cub::DoubleBuffer<Key>& k, cub::DoubleBuffer<Value>& v, count n)
   {
-    constexpr int end_bit = 8 * sizeof(Key);
-    using cub_sort        = cub::DeviceRadixSort;
-    if constexpr (has_value_v<Value> && Order == order::less)
+    [[maybe_unused]] constexpr int end_bit = 8 * sizeof(Key);
+    using cub_sort                         = cub::DeviceRadixSort;
+    if constexpr (Order == order::fields)
+    {
+      return cub_sort::SortKeys(temp, bytes, k, n, fields_for_cub{}, stream());
+    }
+    else if constexpr (has_value_v<Value> && Order == order::less)
     {
       return cub_sort::SortPairs(temp, bytes, k, v, n, 0, end_bit, stream());
     }
@@ -190,7 +194,7 @@ struct cub_radix
 template <class Key, class Value, class Compare>
 struct cub_merge
 {
-  static cudaError_t call(void* temp, std::size_t& bytes, arrays<Key, Value> a)
+  static cudaError_t call(void* temp, std::size_t& bytes, arrays<Key, Value> a, Compare comp)
   {
     if (a.n > std::numeric_limits<std::uint32_t>::max())
     {
@@ -199,30 +203,26 @@ struct cub_merge
     auto const n = static_cast<std::uint32_t>(a.n);
     if constexpr (has_value_v<Value>)
     {
-      return cub::DeviceMergeSort::SortPairs(temp, bytes, a.keys, a.values, n, Compare{}, stream());
+      return cub::DeviceMergeSort::SortPairs(temp, bytes, a.keys, a.values, n, comp, stream());
     }
     else
     {
-      return cub::DeviceMergeSort::SortKeys(temp, bytes, a.keys, n, Compare{}, stream());
+      return cub::DeviceMergeSort::SortKeys(temp, bytes, a.keys, n, comp, stream());
     }
   }
 
-  static std::size_t scratch_bytes(arrays<Key, Value> a)
+  static contender<Key, Value> contend(Compare comp)
   {
-    std::size_t bytes = 0;
-    check(call(nullptr, bytes, a), "cub::DeviceMergeSort, size of scratch");
-    return bytes;
-  }
-
-  static arrays<Key, Value> sort(arrays<Key, Value> a, device_memory const& scratch)
-  {
-    std::size_t bytes = scratch.bytes();
-    check(call(scratch.data(), bytes, a), "cub::DeviceMergeSort");
-    return a;
-  }
-
-  static contender<Key, Value> contend()
-  {
+    auto const scratch_bytes = [comp](arrays<Key, Value> a) {
+      std::size_t bytes = 0;
+      check(call(nullptr, bytes, a, comp), "cub::DeviceMergeSort, size of scratch");
+      return bytes;
+    };
+    auto const sort = [comp](arrays<Key, Value> a, device_memory const& scratch) {
+      std::size_t bytes = scratch.bytes();
+      check(call(scratch.data(), bytes, a, comp), "cub::DeviceMergeSort");
+      return a;
+    };
     return {"cub_merge", clock_kind::events, false, scratch_bytes, sort};
   }
 };
@@ -239,11 +239,11 @@ constexpr bool runs_on_device()
 }
 
 template <class Key, class Value, class Compare, class Tag>
-void add_tagged(std::vector<contender<Key, Value>>& all, std::string name, Tag tag)
+void add_tagged(std::vector<contender<Key, Value>>& all, std::string name, Tag tag, Compare comp)
 {
   if constexpr (runs_on_device<Tag, Key, Compare>())
   {
-    all.push_back(tagged<Key, Value, Compare>(name, tag));
+    all.push_back(tagged<Key, Value>(name, tag, comp));
   }
 }
 
@@ -251,22 +251,22 @@ void add_tagged(std::vector<contender<Key, Value>>& all, std::string name, Tag t
 template <class Key, class Value, order Order>
 std::vector<contender<Key, Value>> contenders()
 {
-  using compare = comparator_t<Order, Key>;
+  auto const comp = comparator<Order, Key>();
 
   std::vector<contender<Key, Value>> all;
-  add_tagged<Key, Value, compare>(all, "automatic", automatic);
-  add_tagged<Key, Value, compare>(all, "radix", radix_sort);
-  add_tagged<Key, Value, compare>(all, "merge", merge_sort);
-  add_tagged<Key, Value, compare>(all, "quicksort", quicksort);
-  add_tagged<Key, Value, compare>(all, "hybrid", hybrid_sort);
-  all.push_back(plain<Key, Value, compare>());
-  all.push_back(with_thrust<Key, Value, compare>(false));
-  all.push_back(with_thrust<Key, Value, compare>(true));
-  if constexpr (Order == order::less || Order == order::greater)
+  add_tagged<Key, Value>(all, "automatic", automatic, comp);
+  add_tagged<Key, Value>(all, "radix", radix_sort, comp);
+  add_tagged<Key, Value>(all, "merge", merge_sort, comp);
+  add_tagged<Key, Value>(all, "quicksort", quicksort, comp);
+  add_tagged<Key, Value>(all, "hybrid", hybrid_sort, comp);
+  all.push_back(plain<Key, Value>(comp));
+  all.push_back(with_thrust<Key, Value>(false, comp));
+  all.push_back(with_thrust<Key, Value>(true, comp));
+  if constexpr (Order == order::less || Order == order::greater || Order == order::fields)
   {
     all.push_back(cub_radix<Key, Value, Order>::contend());
   }
-  all.push_back(cub_merge<Key, Value, compare>::contend());
+  all.push_back(cub_merge<Key, Value, decltype(comparator<Order, Key>())>::contend(comp));
   return all;
 }
 

@@ -3,8 +3,10 @@
 
 #include <benchmarks/options.h>
 #include <gpusort/algorithm.h>
+#include <gpusort/order.h>
 #include <testing/support/inputs.h>
 
+#include <cuda/std/tuple>
 #include <thrust/functional.h>
 
 #include <cstddef>
@@ -18,6 +20,7 @@ using u8   = std::uint8_t;
 using u16  = std::uint16_t;
 using u32  = std::uint32_t;
 using u64  = std::uint64_t;
+using i64  = std::int64_t;
 using u128 = unsigned __int128;
 using f32  = float;
 using f64  = double;
@@ -30,7 +33,16 @@ struct record
   u64 cargo[Words - 1];
 };
 using r16 = record<2>;
+using r32 = record<4>;
 using r64 = record<8>;
+using r96 = record<12>;
+
+/// A key of two fields.
+struct two_words
+{
+  u32 high;
+  u32 low;
+};
 
 /// A value of 16 bytes.
 struct b16
@@ -47,11 +59,15 @@ constexpr char const* name_of_type()
   if (std::is_same_v<T, u16>) return "u16";
   if (std::is_same_v<T, u32>) return "u32";
   if (std::is_same_v<T, u64>) return "u64";
+  if (std::is_same_v<T, i64>) return "i64";
   if (std::is_same_v<T, u128>) return "u128";
   if (std::is_same_v<T, f32>) return "f32";
   if (std::is_same_v<T, f64>) return "f64";
   if (std::is_same_v<T, r16>) return "r16";
+  if (std::is_same_v<T, r32>) return "r32";
   if (std::is_same_v<T, r64>) return "r64";
+  if (std::is_same_v<T, r96>) return "r96";
+  if (std::is_same_v<T, two_words>) return "2xu32";
   if (std::is_same_v<T, b16>) return "16B";
   if (std::is_same_v<T, no_value>) return "none";
   // clang-format on
@@ -60,7 +76,16 @@ constexpr char const* name_of_type()
 
 constexpr char const* name_of(order o)
 {
-  return o == order::less ? "less" : o == order::greater ? "greater" : o == order::custom ? "custom" : "scrambled";
+  // clang-format off
+  switch (o)
+  {
+    case order::less: return "less";
+    case order::greater: return "greater";
+    case order::fields: return "fields";
+    case order::custom: return "custom";
+    default: return "scrambled";
+  }
+  // clang-format on
 }
 
 /// Ascending, but not a type that a library could know.
@@ -94,28 +119,55 @@ struct by_product
   }
 };
 
+template <int Words>
+auto by_fields_of(record<Words> const*)
+{
+  return gpusort::by(&record<Words>::key);
+}
+inline auto by_fields_of(two_words const*)
+{
+  return gpusort::by(&two_words::high, &two_words::low);
+}
+
+/// The comparator of an order.
 template <order Order, class Key>
-struct comparator_of
+auto comparator()
 {
-  using type = by_first_field;
-};
-template <class Key>
-struct comparator_of<order::less, Key>
+  if constexpr (Order == order::less)
+  {
+    return thrust::less<Key>{};
+  }
+  else if constexpr (Order == order::greater)
+  {
+    return thrust::greater<Key>{};
+  }
+  else if constexpr (Order == order::fields)
+  {
+    return by_fields_of(static_cast<Key const*>(nullptr));
+  }
+  else if constexpr (Order == order::custom)
+  {
+    return by_first_field{};
+  }
+  else
+  {
+    return by_product{};
+  }
+}
+
+/// The fields of a key, as CUB's radix sort wants them for those that are no numbers.
+struct fields_for_cub
 {
-  using type = thrust::less<Key>;
+  template <int Words>
+  __host__ __device__ ::cuda::std::tuple<u64&> operator()(record<Words>& r) const
+  {
+    return {r.key};
+  }
+  __host__ __device__ ::cuda::std::tuple<u32&, u32&> operator()(two_words& key) const
+  {
+    return {key.high, key.low};
+  }
 };
-template <class Key>
-struct comparator_of<order::greater, Key>
-{
-  using type = thrust::greater<Key>;
-};
-template <class Key>
-struct comparator_of<order::scrambled, Key>
-{
-  using type = by_product;
-};
-template <order Order, class Key>
-using comparator_t = typename comparator_of<Order, Key>::type;
 
 template <class Value>
 inline constexpr bool has_value_v = !std::is_same_v<Value, no_value>;
@@ -169,6 +221,16 @@ struct key_from_bits<benchmarks::record<Words>>
       r.cargo[i] = inputs::mix(x + i);
     }
     return r;
+  }
+};
+
+template <>
+struct key_from_bits<benchmarks::two_words>
+{
+  using fraction = std::uint64_t;
+  __host__ __device__ static benchmarks::two_words make(fraction x)
+  {
+    return {static_cast<std::uint32_t>(x >> 32), static_cast<std::uint32_t>(x)};
   }
 };
 

@@ -51,15 +51,22 @@ combination one()
 std::vector<combination> const& combinations()
 {
   static std::vector<combination> const all = {
-    one<u8, no_value, order::less>(),       one<u16, no_value, order::less>(),   one<u32, no_value, order::less>(),
-    one<u64, no_value, order::less>(),      one<u128, no_value, order::less>(),  one<f32, no_value, order::less>(),
-    one<f64, no_value, order::less>(),      one<u32, u32, order::less>(),        one<u32, b16, order::less>(),
-    one<f32, u32, order::less>(),           one<u64, u32, order::less>(),        one<u64, u64, order::less>(),
-    one<u32, no_value, order::greater>(),   one<f32, u32, order::greater>(),     one<u32, no_value, order::custom>(),
-    one<u64, no_value, order::custom>(),    one<u32, u32, order::custom>(),      one<u64, u64, order::custom>(),
-    one<r16, no_value, order::custom>(),    one<r64, no_value, order::custom>(), one<u32, no_value, order::scrambled>(),
-    one<u64, no_value, order::scrambled>(), one<u32, u32, order::scrambled>(),   one<u64, u64, order::scrambled>(),
-    one<r16, no_value, order::scrambled>(),
+    one<u8, no_value, order::less>(),       one<u16, no_value, order::less>(),
+    one<u32, no_value, order::less>(),      one<u64, no_value, order::less>(),
+    one<u128, no_value, order::less>(),     one<f32, no_value, order::less>(),
+    one<f64, no_value, order::less>(),      one<u32, u32, order::less>(),
+    one<u32, b16, order::less>(),           one<f32, u32, order::less>(),
+    one<u64, u32, order::less>(),           one<u64, u64, order::less>(),
+    one<u32, no_value, order::greater>(),   one<f32, u32, order::greater>(),
+    one<u32, no_value, order::custom>(),    one<u64, no_value, order::custom>(),
+    one<u32, u32, order::custom>(),         one<u64, u64, order::custom>(),
+    one<r16, no_value, order::custom>(),    one<r64, no_value, order::custom>(),
+    one<u32, no_value, order::scrambled>(), one<u64, no_value, order::scrambled>(),
+    one<u32, u32, order::scrambled>(),      one<u64, u64, order::scrambled>(),
+    one<r16, no_value, order::scrambled>(), one<i64, no_value, order::less>(),
+    one<f32, u32, order::custom>(),         one<r32, no_value, order::custom>(),
+    one<r96, no_value, order::custom>(),    one<two_words, no_value, order::fields>(),
+    one<r16, no_value, order::fields>(),    one<r32, no_value, order::fields>(),
   };
   return all;
 }
@@ -72,9 +79,10 @@ constexpr char const* help = R"(gpusort_bench: times this library beside Thrust 
   --algorithms=LIST     all, or some of automatic radix merge quicksort hybrid (this library by tag, memory given
                         beforehand), plain (this library under thrust::device), thrust, thrust_stable (under
                         thrust::device), cub_radix, cub_merge (memory given beforehand)        [all]
-  --types=LIST          all, or some of u8 u16 u32 u64 u128 f32 f64 r16 r64 (records)       [u32,u64]
+  --types=LIST          all, or some of u8 u16 u32 u64 i64 u128 f32 f64, 2xu32 (two fields), r16 r32 r64 r96 (records)
+                                                                                            [u32,u64]
   --values=LIST         all, or some of none u32 u64 16B                                       [none]
-  --comparator=LIST     all, or some of less greater custom scrambled                          [less]
+  --comparator=LIST     all, or some of less greater fields custom scrambled                   [less]
   --n=LIST              numbers, powers, ranges: 100000,2^20,2^8..2^30,2^8..2^30:2 (every other power)
                                                                          [2^10,2^16,2^20,2^24,2^28]
   --distributions=LIST  all, or some of the names that --list prints                        [uniform]

@@ -38,12 +38,13 @@ struct options
   }
 };
 
-/// The order that keys are sorted in. A custom comparator is one that no library knows: it gets a comparison sort. It orders
+/// The order that keys are sorted in. By fields: `gpusort::by`, which radix sort reads. A custom comparator is one that no library knows: it gets a comparison sort. It orders
 /// keys as `less` does; a scrambled one has an order of its own, of which their values say nothing.
 enum class order
 {
   less,
   greater,
+  fields,
   custom,
   scrambled
 };

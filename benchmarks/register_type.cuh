@@ -75,7 +75,7 @@ void measure(benchmark::State& state,
 
       arrays<Key, Value> result{};
       std::vector<double> times = times_of(who, in, scratch, o, result);
-      std::string const faults  = in.faults(result, comparator_t<Order, Key>{}, who.is_stable);
+      std::string const faults  = in.faults(result, comparator<Order, Key>(), who.is_stable);
       if (!faults.empty())
       {
         throw std::runtime_error(faults);

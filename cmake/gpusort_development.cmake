@@ -48,10 +48,15 @@ function(gpusort_add_program)
   endif()
 endfunction()
 
-# gpusort_compile_to_ptx(name): what no GPU will run need not be assembled, nor optimised as well, which would take three times as long.
+# gpusort_compile_to_ptx(name [OPTIMISED]): what no GPU will run need not be assembled, nor optimised as well, which would take three times
+# as long.
 function(gpusort_compile_to_ptx name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED" "" "")
   set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES 90-virtual)
-  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=mid;-no-compress>)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-no-compress>)
+  if(NOT arg_OPTIMISED)
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=mid>)
+  endif()
 endfunction()
 
 # gpusort_missing(what consequence): a library that is not here costs what needs it, or the whole build.

@@ -158,7 +158,7 @@ std::vector<named_ranks> all_ranks(std::size_t n)
 template <class Key, order Order, class Tag>
 double time_of(Tag tag, input<Key, no_value>& in, experiment_options const& o)
 {
-  comparator_t<Order, Key> const comp{};
+  auto const comp     = comparator<Order, Key>();
   std::size_t const n = in.size();
   Key* const any      = in.next().keys;
   device_memory const scratch(gpusort::workspace_bytes(tag(thrust::cuda::par_nosync), any, any + n, comp));

@@ -190,13 +190,14 @@ public:
     auto& shared  = at.as<digit_storage>();
     Bits least    = static_cast<Bits>(~Bits{0});
     Bits greatest = 0;
+    typename by_digits::digit_rank ranking(shared.passes.digits.counts, n);
     Bits keys[Items];
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
-      if (by_digits::holds(i, n))
+      if (ranking.holds(i))
       {
-        keys[i]         = elements.keys[by_digits::element(i, n)];
+        keys[i]         = elements.keys[ranking.element(i)];
         Bits const rank = order.rank_of(keys[i]);
         least           = rank < least ? rank : least;
         greatest        = greatest < rank ? rank : greatest;
@@ -210,7 +211,7 @@ public:
     place from[Items];
     if constexpr (digits_move_keys)
     {
-      by_digits::sort(shared.passes.digits, keys, n, width, shared.passes.keys, digit_of);
+      by_digits::sort(shared.passes.digits, ranking, keys, width, shared.passes.keys, digit_of);
       block::read_tile<Threads>(keys, n, [&](int i) { return shared.passes.keys[i]; });
     }
     else
@@ -219,13 +220,13 @@ public:
 #pragma unroll
       for (int i = 0; i < Items; ++i)
       {
-        from[i] = static_cast<place>(by_digits::element(i, n));
-        if (by_digits::holds(i, n))
+        from[i] = static_cast<place>(ranking.element(i));
+        if (ranking.holds(i))
         {
           shared.passes.keys[from[i]] = keys[i];
         }
       }
-      by_digits::sort(shared.passes.digits, from, n, width, shared.passes.places, [&](place own, int low) {
+      by_digits::sort(shared.passes.digits, ranking, from, width, shared.passes.places, [&](place own, int low) {
         return digit_of(shared.passes.keys[own], low);
       });
       block::read_tile<Threads>(from, n, [&](int i) { return shared.passes.places[i]; });

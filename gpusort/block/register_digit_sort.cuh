@@ -16,32 +16,24 @@ class register_digit_sort
 {
   static constexpr int digits     = 256;
   static constexpr int digit_bits = 8;
-  using digit_rank                = bucket_rank<digits, Threads, Items, false>;
 
 public:
+  /// Says which elements a thread holds: `element(i)`, if `holds(i)`.
+  using digit_rank = bucket_rank<digits, Threads, Items, false>;
+
   struct shared_storage
   {
     typename digit_rank::counts counts;
     typename digit_rank::shared_totals totals;
   };
 
-  /// The number of a thread's i-th element.
-  __device__ static int element(int i, int n)
-  {
-    return (static_cast<int>(threadIdx.x) / 32 * rows(n) + i) * 32 + static_cast<int>(threadIdx.x) % 32;
-  }
-  __device__ static bool holds(int i, int n)
-  {
-    return i < rows(n) && element(i, n) < n;
-  }
-
-  /// Sorts the n elements `held`, of which a thread has those with the numbers element(i, n), by the lowest `width` bits of integers:
+  /// Sorts the elements `held`, of which a thread has those that `ranking` says, by the lowest `width` bits of integers:
   /// `bits_of(element, low)` are those from bit `low` on. Afterwards to[0], to[1], ... has them in order, and `held` is done with. `to` is shared
   /// memory for Threads x Items elements, which bits_of does not read. Called by all threads; begins and ends with a barrier.
   template <class T, class BitsOf>
-  __device__ static void sort(shared_storage& shared, T (&held)[Items], int n, int width, T* to, BitsOf bits_of)
+  __device__ static void
+  sort(shared_storage& shared, digit_rank& ranking, T (&held)[Items], int width, T* to, BitsOf bits_of)
   {
-    digit_rank ranking(shared.counts, n);
     __syncthreads();
     if (width <= 0)
     {
@@ -78,12 +70,6 @@ public:
       ranking.put(held, ranks, to);
       __syncthreads();
     }
-  }
-
-private:
-  __device__ static int rows(int n)
-  {
-    return (n + Threads - 1) / Threads;
   }
 };
 

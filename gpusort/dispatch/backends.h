@@ -212,8 +212,7 @@ inline constexpr bool moves_keys_v = sorts_directly_v<Key>;
 template <class Key, class Value, class Compare>
 inline constexpr bool moves_keys_v<radix_sort_t, Key, Value, Compare> =
   radix::has_key_order_v<Key, Compare>
-  || (std::is_same_v<Value, no_value> && is_bitwise_movable<Key>::value
-      && radix::moves_key_with_image(sizeof(Key), radix::image_of<Key, Compare>::bits));
+  || (std::is_same_v<Value, no_value> && is_bitwise_movable<Key>::value && radix::moves_key_with_image(sizeof(Key)));
 
 } // namespace dispatch
 

@@ -84,7 +84,7 @@ __host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, 
   {
     return {256, 5, 2};
   }
-  return {320, 3, 2};
+  return widest <= 64 ? block_shape{320, 3, 2} : block_shape{192, 3, 2};
 }
 
 /// The block that sorts buckets by value, of no fewer elements than the one that merges. Measured on an H200 with CUDA 13.0, uniform
@@ -118,7 +118,8 @@ __host__ __device__ constexpr block_shape sample_shape_for(std::size_t key_bytes
        : key_bytes <= 8  ? block_shape{1024, 7, 1}
        : key_bytes <= 16 ? block_shape{512, 7, 1}
        : key_bytes <= 32 ? block_shape{256, 5, 1}
-                         : block_shape{256, 3, 1};
+       : key_bytes <= 64 ? block_shape{256, 3, 1}
+                         : block_shape{256, 2, 1};
 }
 
 /// Elements that a bucket should have, of the `most` that a block sorts: as few as make blocks that take several nearly full.

@@ -563,21 +563,16 @@ constexpr int histogram_copies_log2(int digits)
 inline constexpr int image_threads  = 256;
 inline constexpr int images_at_once = 4; // keys a thread
 
-/// Whether keys of several fields move with their images. Otherwise indices do, and the keys are gathered once at the
-/// end. Counted in bytes of memory traffic a key; what both need, the images above all, is left out:
-/// - a pass of 8 bits reads and writes what moves with the image: the key, or an index of 4 bytes;
-/// - an index is written, and read by the reading of images and by the gathering (12 bytes); gathering reads a whole
-///   sector of 32 bytes, however short the key is, and writes it, and then it is copied back;
-/// - of an image of more than 128 bits, every further word is read through the indices as well, a sector a key.
-/// So 8 bytes move with an image of up to 64 bits, 12 with one of up to 40, 16 with one of up to 24. Not measured yet.
-constexpr bool moves_key_with_image(std::size_t key_bytes, int image_bits)
+/// Whether keys of several fields move with their images. Otherwise indices do, and the keys are gathered once at the end. Measured on an H200
+/// with CUDA 13.0, uniform fields, 2^20, 2^22, 2^24: the time by index over that of keys that move, for images of 32, 64 and 128 bits:
+///   8 bytes:  1.31, 1.26, 1.54;  1.23, 1.22, 1.50;  1.16, 1.18, 1.34
+///   12 bytes: 0.91, 1.14, 1.26;  0.89, 1.11, 1.23
+///   16 bytes: 0.74, 0.99, 1.01;  0.93, 1.09, 1.16;  1.07, 1.06, 1.15; and of 192 bits, which are two sorts, 0.90, 0.96, 1.05
+///   24 bytes: 0.62, 0.71, 0.72;  0.76, 0.82, 0.86;  0.95, 0.87, 0.93
+/// An index takes three launches more, which is what counts in small inputs.
+constexpr bool moves_key_with_image(std::size_t key_bytes)
 {
-  std::size_t const passes   = static_cast<std::size_t>(image_bits + 7) / 8;
-  std::size_t const words    = static_cast<std::size_t>(image_bits + 127) / 128;
-  std::size_t const sectors  = key_bytes < 32 ? 32 : key_bytes;
-  std::size_t const by_key   = 2 * passes * key_bytes + (words - 1) * key_bytes;
-  std::size_t const by_index = 2 * passes * 4 + 12 + sectors + 3 * key_bytes + (words - 1) * (sectors + 4);
-  return key_bytes <= 16 && by_key <= by_index;
+  return key_bytes <= 16;
 }
 
 } // namespace gpusort::radix

@@ -38,8 +38,8 @@ struct element_names
   }
 };
 
-using element_types =
-  ::testing::Types<sized<3, 1>, sized<24, 8>, sized<32, 16>, sized<100, 4>, sized<128, 64>, sized<2048, 16>>;
+using element_types = ::testing::
+  Types<sized<3, 1>, sized<24, 8>, sized<32, 16>, sized<96, 8>, sized<100, 4>, sized<128, 64>, sized<2048, 16>>;
 TYPED_TEST_SUITE(drop_in_element, element_types, element_names);
 
 // Keys are sorted by merge: any order will do. Values go with u32 keys, by both back ends.

@@ -588,9 +588,10 @@ struct types
 // Numbers, and records up to the size that kernels hold in registers.
 using numbers       = types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, unsigned __int128>;
 using value_records = types<record<3>, record<5>, record<12>, record<16>>;
-using key_records   = types<record<3>, record<5>, record<12>, record<17>, record<32>, record<33>, record<64>>;
+using key_records =
+  types<record<3>, record<5>, record<12>, record<17>, record<32>, record<33>, record<64>, record<65>, record<96>>;
 static_assert(dispatch::moves_directly_v<record<16>> && !dispatch::moves_directly_v<record<17>>);
-static_assert(dispatch::sorts_directly_v<record<64>> && !dispatch::sorts_directly_v<record<65>>);
+static_assert(dispatch::sorts_directly_v<record<96>> && !dispatch::sorts_directly_v<record<97>>);
 
 template <class Bits, class Value>
 void expect_that_radix_fits()

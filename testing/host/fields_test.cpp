@@ -130,12 +130,6 @@ static_assert(has_none<thrust::tuple<int, backwards>>(thrust::greater<>{})); // 
 static_assert(has_none<thrust::tuple<int, int>>(thrust::less<thrust::tuple<int, float>>{}));
 static_assert(has_none<std::tuple<int, int>>(std::less<>{}));
 
-// What the rule's comment says of it.
-static_assert(radix::moves_key_with_image(8, 64) && !radix::moves_key_with_image(8, 65));
-static_assert(radix::moves_key_with_image(12, 40) && !radix::moves_key_with_image(12, 41));
-static_assert(radix::moves_key_with_image(16, 24) && !radix::moves_key_with_image(16, 25));
-static_assert(radix::moves_key_with_image(4, 300) && !radix::moves_key_with_image(17, 1));
-
 // ---------------------------------------------------------------------------------------------------------------------
 // The order, written down again
 

@@ -227,18 +227,25 @@ struct bits_40 : order_case<eight_bytes, 40, moves::keys>
     return by(&key::small, descending(&key::position));
   }
 };
-struct bits_64 : order_case<twelve_bytes, 64, moves::indices>
+struct bits_64 : order_case<twelve_bytes, 64, moves::keys>
 {
   static auto order()
   {
     return descending(&key::cell, &key::mass, descending(&key::rank));
   }
 };
-struct bits_64_aligned : order_case<aligned_sixteen_bytes, 64, moves::indices>
+struct bits_64_aligned : order_case<aligned_sixteen_bytes, 64, moves::keys>
 {
   static auto order()
   {
     return descending(&key::cell);
+  }
+};
+struct bits_64_wide : order_case<twenty_four_bytes, 64, moves::indices>
+{
+  static auto order()
+  {
+    return by(&key::weight);
   }
 };
 struct bits_100 : order_case<twenty_four_bytes, 100, moves::indices>
@@ -329,8 +336,9 @@ struct case_names
   }
 };
 
-using cases_that_move_keys    = ::testing::Types<bits_8, bits_8_aligned, bits_24, bits_32, bits_40, bits_144>;
-using cases_that_move_indices = ::testing::Types<bits_32_rich, bits_64, bits_64_aligned, bits_100, bits_128, bits_200>;
+using cases_that_move_keys =
+  ::testing::Types<bits_8, bits_8_aligned, bits_24, bits_32, bits_40, bits_64, bits_64_aligned, bits_144>;
+using cases_that_move_indices = ::testing::Types<bits_32_rich, bits_64_wide, bits_100, bits_128, bits_200>;
 TYPED_TEST_SUITE_P(order);
 
 // One block, two, many; tiles of all sizes but for the largest.

@@ -45,7 +45,7 @@ struct three_words
   }
 };
 
-/// 64 bytes: the largest key that kernels hold in registers.
+/// 64 bytes, which kernels hold in registers.
 struct cache_line
 {
   std::uint64_t key;
