@@ -51,7 +51,7 @@ def quicksort(keys, values, sizes, factor, distributions=("uniform",)):
 
 TARGETS = [
     radix("u32 f32", "none", powers(24, 30), 1.4),
-    radix("u64 f64", "none", powers(22, 30), 2.2),
+    radix("u64 i64 f64", "none", powers(22, 30), 2.2),
     radix("u128", "none", powers(24, 28), 3.5),
     radix("u32 f32", "u32", powers(24, 30), 1.2),
     radix("u64", "u32 u64", powers(24, 28), 1.6),
@@ -72,16 +72,16 @@ TARGETS = [
     comparison("u64", "none", powers(24, 30), "merge", 1.3),
     comparison("r16", "none", powers(24, 28), "merge", 1.3),
     comparison("r64", "none", powers(22, 24), "merge", 1.3),
-    comparison("u32", "u32", powers(24, 28), "merge", 1.3),
+    comparison("u32 f32", "u32", powers(24, 28), "merge", 1.3),
     comparison("u64", "u64", powers(24, 28), "merge", 1.3),
     comparison("u32", "none", powers(24, 30), "automatic hybrid", 2),
     comparison("u64", "none", powers(24, 30), "automatic hybrid", 2.5),
     comparison("r16", "none", powers(24, 28), "automatic hybrid", 3.5),
     comparison("r64", "none", powers(22, 24), "automatic hybrid", 3.5),
-    comparison("u32", "u32", powers(24, 28), "automatic hybrid", 2.2),
+    comparison("u32 f32", "u32", powers(24, 28), "automatic hybrid", 2.2),
     comparison("u64", "u64", powers(24, 28), "automatic hybrid", 2.8),
     comparison("u32 u64 r16 r64", "none", powers(20, 20), "automatic hybrid", 2.5),
-    comparison("u32", "u32", powers(20, 20), "automatic hybrid", 2.5),
+    comparison("u32 f32", "u32", powers(20, 20), "automatic hybrid", 2.5),
     comparison("u64", "u64", powers(20, 20), "automatic hybrid", 2.5),
     comparison("u32 u64", "none", powers(14, 18), "automatic hybrid", 2.5),
     comparison("u32 u64 r16 r64", "none", powers(8, 12), "automatic hybrid", 1.5),
@@ -89,7 +89,7 @@ TARGETS = [
     comparison("u32 u64", "none", powers(28, 28), "automatic hybrid", 1.3, UNEVEN),
     comparison("u32", "u32", powers(28, 28), "automatic hybrid", 1.3, UNEVEN),
     quicksort("u32 u64", "none", powers(24, 30), 1.5),
-    quicksort("u32", "u32", powers(24, 28), 1.5),
+    quicksort("u32 f32", "u32", powers(24, 28), 1.5),
     quicksort("u64", "u64", powers(24, 28), 1.5),
     quicksort("r16", "none", powers(24, 28), 2.2),
     quicksort("u32 u64", "none", powers(20, 20), 1.5),
@@ -105,7 +105,7 @@ MOST_OF_UNIFORM = {"radix": (1.10, None), "comparison": (1.15, None), "quicksort
 # At most so much scratch memory: of the peer's, or of one more array of the input's size; for inputs that are not small.
 MOST_SCRATCH = {"radix": ("peer", 1.02), "comparison": ("array", 1.03)}
 SCRATCH_FROM = 1 << 20
-BYTES = {"none": 0, "u8": 1, "u16": 2, "u32": 4, "f32": 4, "u64": 8, "f64": 8, "u128": 16, "r16": 16, "r64": 64}
+BYTES = {"none": 0, "u8": 1, "u16": 2, "u32": 4, "f32": 4, "u64": 8, "i64": 8, "f64": 8, "u128": 16, "r16": 16, "r64": 64}
 MOST_OF_COST_PER_KEY = 1.10  # of 2^33 keys, of that of 2^28
 
 
