@@ -32,10 +32,11 @@ struct record
   u64 key;
   u64 cargo[Words - 1];
 };
-using r16 = record<2>;
-using r32 = record<4>;
-using r64 = record<8>;
-using r96 = record<12>;
+using r16  = record<2>;
+using r32  = record<4>;
+using r64  = record<8>;
+using r96  = record<12>;
+using r256 = record<32>;
 
 /// A key of two fields.
 struct two_words
@@ -67,6 +68,7 @@ constexpr char const* name_of_type()
   if (std::is_same_v<T, r32>) return "r32";
   if (std::is_same_v<T, r64>) return "r64";
   if (std::is_same_v<T, r96>) return "r96";
+  if (std::is_same_v<T, r256>) return "r256";
   if (std::is_same_v<T, two_words>) return "2xu32";
   if (std::is_same_v<T, b16>) return "16B";
   if (std::is_same_v<T, no_value>) return "none";

@@ -67,6 +67,7 @@ std::vector<combination> const& combinations()
     one<f32, u32, order::custom>(),         one<r32, no_value, order::custom>(),
     one<r96, no_value, order::custom>(),    one<two_words, no_value, order::fields>(),
     one<r16, no_value, order::fields>(),    one<r32, no_value, order::fields>(),
+    one<r256, no_value, order::custom>(),   one<r64, no_value, order::scrambled>(),
   };
   return all;
 }
@@ -79,7 +80,8 @@ constexpr char const* help = R"(gpusort_bench: times this library beside Thrust 
   --algorithms=LIST     all, or some of automatic radix merge quicksort hybrid (this library by tag, memory given
                         beforehand), plain (this library under thrust::device), thrust, thrust_stable (under
                         thrust::device), cub_radix, cub_merge (memory given beforehand)        [all]
-  --types=LIST          all, or some of u8 u16 u32 u64 i64 u128 f32 f64, 2xu32 (two fields), r16 r32 r64 r96 (records)
+  --types=LIST          all, or some of u8 u16 u32 u64 i64 u128 f32 f64, 2xu32 (two fields), r16 r32 r64 r96 r256
+                        (records)
                                                                                             [u32,u64]
   --values=LIST         all, or some of none u32 u64 16B                                       [none]
   --comparator=LIST     all, or some of less greater fields custom scrambled                   [less]

@@ -6,6 +6,7 @@
 #include <gpusort/dispatch/elements.h>
 #include <gpusort/dispatch/gather.cuh>
 #include <gpusort/dispatch/system.h>
+#include <gpusort/hybrid/by_number.cuh>
 #include <gpusort/radix/fields.h>
 #include <gpusort/radix/value_order.cuh>
 #include <gpusort/runtime/layout.h>
@@ -52,6 +53,24 @@ struct gpusort::radix::image_of<Index, gpusort::dispatch::compare_at<Key, Compar
 /// The values of numbers of elements say nothing.
 template <class Key, class Compare, class Index>
 inline constexpr bool gpusort::radix::compares_values_v<gpusort::dispatch::compare_at<Key, Compare, Index>> = false;
+
+/// What numbers of up to 2^32 elements stand for.
+template <class Key, class Compare>
+struct gpusort::hybrid::records_of<std::uint32_t, gpusort::dispatch::compare_at<Key, Compare, std::uint32_t>>
+{
+  using record                        = Key;
+  using compare                       = Compare;
+  static constexpr bool are_elsewhere = true;
+
+  static Key const* first(dispatch::compare_at<Key, Compare, std::uint32_t> const& at)
+  {
+    return at.keys;
+  }
+  static Compare const& compare_of(dispatch::compare_at<Key, Compare, std::uint32_t> const& at)
+  {
+    return at.comp;
+  }
+};
 
 namespace gpusort::dispatch
 {

@@ -1,8 +1,9 @@
 // Hybrid sort on the GPU: split into buckets by sampled splitters, up to four times, then sort each bucket in a block; what is not
-// worth that is merged. Numbers that are not too many are tried by value in one wave of blocks first.
+// worth that is merged. Numbers that are not too many are tried by value in one wave of blocks first, and wide records by a number in them.
 // Source: Sintorn and Assarsson, sections IV and V; a stable sample sort, so that any comparator will do.
 #pragma once
 
+#include <gpusort/hybrid/by_number.cuh>
 #include <gpusort/hybrid/by_value.cuh>
 #include <gpusort/hybrid/kernels.cuh>
 #include <gpusort/hybrid/tuning.h>
@@ -26,6 +27,8 @@ namespace gpusort::hybrid
 /// `static constexpr int log2_of_level`: the most buckets that a level makes of a segment, as a power of two, 3 to most_log2;
 /// `merges_small_inputs`: whether inputs that are not worth a split are merged; without that, an input has to have more elements
 /// than a block sorts;
+/// `tries_numbers`: whether wide records are sorted by a number in them, if the comparator agrees to that; then also
+/// `least_by_number(record_bytes)`: the least input of which that is tried;
 /// `finishes_large`: whether `finish_large` looks at the buckets that are too large for a block, before what it leaves over is
 /// merged.
 template <class Form>
@@ -134,19 +137,102 @@ struct sample_sort
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return is_merged<Key, Value, Compare>(n)
-           ? merge::many_ways::scratch_bytes<Key, Value, Compare>(n)
-           : plan<Key, carried_t<Value>, Compare>(n).layout.bytes();
+    return tries_number<Key, Value, Compare>(n)
+           ? scratch_of<Key, Value, Compare>(n).layout.bytes()
+           : bytes_without_numbers<Key, Value, Compare>(n);
   }
 
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
+    merge::wave_verdict* verdict = nullptr;
+    if (tries_number<Key, Value, Compare>(n))
+    {
+      auto const pieces = scratch_of<Key, Value, Compare>(n);
+      void* const base  = pieces.layout.base(scratch);
+      verdict           = runtime::at_offset<merge::wave_verdict>(base, pieces.verdict);
+      scratch           = runtime::at_offset<void>(base, pieces.sort);
+      sort_by_number(stream, scratch, keys, values, n, verdict, comp);
+    }
     if (is_merged<Key, Value, Compare>(n))
     {
-      merge::many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
-      return;
+      merge::many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp, verdict);
     }
+    else
+    {
+      split(stream, scratch, keys, values, n, verdict, comp);
+    }
+  }
+
+private:
+  template <class Key, class Value, class Compare>
+  static bool tries_number([[maybe_unused]] std::size_t n)
+  {
+    using sorter = by_number<Key, carried_t<Value>, Compare>;
+    if constexpr (Form::tries_numbers && sorter::is_possible)
+    {
+      return n >= Form::least_by_number(sorter::record_bytes) && sorter::can_sort(n);
+    }
+    return false;
+  }
+
+  template <class Key, class Value, class Compare>
+  static std::size_t bytes_without_numbers(std::size_t n)
+  {
+    return is_merged<Key, Value, Compare>(n)
+           ? merge::many_ways::scratch_bytes<Key, Value, Compare>(n)
+           : plan<Key, carried_t<Value>, Compare>(n).layout.bytes();
+  }
+
+  /// Where numbers are tried, which takes turns with what follows.
+  struct scratch_pieces
+  {
+    std::size_t verdict = 0, sort = 0;
+    runtime::layout layout;
+  };
+
+  template <class Key, class Value, class Compare>
+  static scratch_pieces scratch_of(std::size_t n)
+  {
+    using sorter = by_number<Key, carried_t<Value>, Compare>;
+    scratch_pieces pieces;
+    std::size_t bytes = bytes_without_numbers<Key, Value, Compare>(n);
+    if constexpr (sorter::is_possible)
+    {
+      bytes = std::max(bytes, sorter::scratch_bytes(n));
+    }
+    pieces.verdict = pieces.layout.add(1, sizeof(merge::wave_verdict));
+    pieces.sort    = pieces.layout.add(1, bytes);
+    return pieces;
+  }
+
+  template <class Key, class Value, class Compare>
+  static void sort_by_number(cudaStream_t stream,
+                             void* scratch,
+                             Key* keys,
+                             Value* values,
+                             std::size_t n,
+                             merge::wave_verdict* verdict,
+                             Compare comp)
+  {
+    using carried = carried_t<Value>;
+    using sorter  = by_number<Key, carried, Compare>;
+    if constexpr (Form::tries_numbers && sorter::is_possible)
+    {
+      sorter::sort(stream, scratch, keys, reinterpret_cast<carried*>(values), n, verdict, comp);
+    }
+  }
+
+  /// Splits more elements than a block sorts, unless a verdict says that they are sorted.
+  template <class Key, class Value, class Compare>
+  static void split(cudaStream_t stream,
+                    void* scratch,
+                    Key* keys,
+                    Value* values,
+                    std::size_t n,
+                    merge::wave_verdict const* wave,
+                    Compare comp)
+  {
     using carried              = carried_t<Value>;
     auto* const carried_values = reinterpret_cast<carried*>(values);
     plan<Key, carried, Compare> const plan(n);
@@ -159,7 +245,6 @@ struct sample_sort
     work_lists const lists{runtime::at_offset<work>(base, plan.works),
                            Form::finishes_large ? runtime::at_offset<large_bucket>(base, plan.large) : nullptr,
                            runtime::at_offset<leftover>(base, plan.leftovers)};
-    merge::wave_verdict const* wave = nullptr;
     if constexpr (merge::one_wave::can_sort<Key, carried, Compare> && Form::merges_small_inputs)
     {
       auto* const verdict = runtime::at_offset<merge::wave_verdict>(base, plan.verdict);
@@ -251,7 +336,6 @@ struct sample_sort
       comp);
   }
 
-private:
   template <class Key, class Value, class Compare>
   static bool can_try_values()
   {
@@ -325,7 +409,13 @@ struct stable_form
   static constexpr bool keeps_order         = true;
   static constexpr int log2_of_level        = most_log2;
   static constexpr bool merges_small_inputs = true;
+  static constexpr bool tries_numbers       = true;
   static constexpr bool finishes_large      = false;
+
+  static constexpr std::size_t least_by_number(std::size_t record_bytes)
+  {
+    return hybrid::least_by_number(record_bytes);
+  }
 };
 
 /// The `device_backend` of hybrid_sort. Stable; any comparator.

@@ -182,6 +182,36 @@ inline constexpr int least_rows = 6;
 /// Blocks that merge what is left over, a multiprocessor: with more, registers run short.
 inline constexpr int leftover_blocks = 2;
 
+/// Records of up to so many bytes are looked into for a number to go by.
+inline constexpr std::size_t most_numbered_bytes = 2048;
+
+/// The least input of records of so many bytes that is tried by a number. Measured on an H200 with CUDA 13.0, us split or merged, by a number,
+/// and where there is none to go by: 32 bytes 2^17 90, 83, -, 2^18 142, 102, -; 64 bytes 2^16 101, 92, 163, 2^17 213, 95, 283, 2^18 232, 117,
+/// 286, 2^20 534, 182, 595, 2^24 8,069, 2,483, 8,352; 96 bytes 2^16 166, 69, -, 2^17 179, 79, -, 2^22 2,831, 874, -; 256 bytes (which
+/// are split by index) 2^16 112, 82, -, 2^17 199, 109, -, 2^20 1,379, 449, -.
+constexpr std::size_t least_by_number(std::size_t record_bytes)
+{
+  return std::size_t{1} << (record_bytes <= 64 ? 18 : 17);
+}
+
+/// The blocks that do so, and what each thread of those that read numbers has under way.
+inline constexpr int number_threads               = 256;
+inline constexpr std::size_t number_blocks_per_sm = 8;
+inline constexpr unsigned numbers_at_once         = 4;
+
+/// Records that are tied by a number and still put in order, and pairs that are compared to see such ties in time: a power of two.
+inline constexpr std::uint32_t most_ties     = 32;
+inline constexpr std::size_t fewest_compared = number_threads;
+constexpr std::size_t compared_pairs(std::size_t n)
+{
+  std::size_t pairs = fewest_compared;
+  while (pairs < std::size_t{1} << 18 && 2 * pairs <= n / most_ties)
+  {
+    pairs *= 2;
+  }
+  return pairs;
+}
+
 /// Levels that suffice for any input that fits a device.
 inline constexpr int most_levels = 4;
 

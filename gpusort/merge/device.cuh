@@ -113,8 +113,15 @@ struct many_ways
     return plan<Key, Value, Compare>(n).layout.bytes();
   }
 
+  /// `wave`: a verdict that says whether they are sorted already, or null.
   template <class Key, class Value, class Compare>
-  static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
+  static void sort(cudaStream_t stream,
+                   void* scratch,
+                   Key* keys,
+                   Value* values,
+                   std::size_t n,
+                   Compare comp,
+                   wave_verdict const* wave = nullptr)
   {
     constexpr bool are_alike     = shape_v<Key, Value, input_class::small> == shape_v<Key, Value, input_class::medium>;
     constexpr input_class medium = are_alike ? input_class::small : input_class::medium;
@@ -127,7 +134,6 @@ struct many_ways
     {
       return;
     }
-    wave_verdict* wave = nullptr;
     if constexpr (one_wave::can_sort<Key, Value, Compare>)
     {
       void* const base    = plan.layout.base(scratch);

@@ -17,6 +17,7 @@ struct unstable_form
   static constexpr bool keeps_order         = false;
   static constexpr int log2_of_level        = hybrid::most_log2;
   static constexpr bool merges_small_inputs = true;
+  static constexpr bool tries_numbers       = false; // which leaves nothing to partition
   static constexpr bool finishes_large      = true;
 
   template <class Key, class Value, class Compare>

@@ -27,32 +27,55 @@ inline constexpr bool has_words_v =
   std::is_trivially_copyable_v<Record> && sizeof(Record) >= 8 && sizeof(Record) <= 16 && sizeof(Record) % 4 == 0
   && alignof(Record) % 4 == 0;
 
-/// Maps records to the order of one of the numbers that may be in them: of 8 bytes, where records are aligned to so many, or of 4; unsigned,
-/// signed, or floating-point. Numbers of 4 bytes have ranks of 4.
-template <class Words>
-struct record_order
+/// A number in a record, told by its words: of 8 bytes or of 4; unsigned, signed, or floating-point; upwards or downwards. Numbers of 4
+/// bytes have ranks of 4.
+struct record_number
 {
-  using rank                       = std::uint64_t;
-  static constexpr bool tells_keys = false; // a rank does not
+  using rank = std::uint64_t;
 
-  static constexpr unsigned words  = sizeof(Words) / 4;
-  static constexpr unsigned wide   = alignof(Words) >= 8 ? words / 2 : 0; // numbers of 8 bytes
-  static constexpr unsigned kinds  = 3;
-  static constexpr unsigned fields = kinds * (wide + words); // as each of the kinds; the first are the wide ones
-  static constexpr rank sign_bit   = rank{1} << 63;
+  static constexpr unsigned kinds = 3;
+  static constexpr rank sign_bit  = rank{1} << 63;
 
   rank flip;
   unsigned word; // the highest of the number
   bool is_wide;
   bool is_float;
 
+  __host__ __device__ static constexpr record_number of(unsigned word, bool is_wide, unsigned kind, bool descends)
+  {
+    rank const flip = kind == 1 ? sign_bit : rank{0};
+    return {descends ? ~flip : flip, word, is_wide, kind == 2};
+  }
+
+  /// `low` is 0 where the number has one word.
+  __host__ __device__ rank rank_of(std::uint32_t high, std::uint32_t low) const
+  {
+    rank bits = rank{high} << 32 | low;
+    if (is_float)
+    {
+      bits = bits > sign_bit ? ~bits : bits | sign_bit; // -0 is +0
+    }
+    // Those of 4 bytes have no more bits than that, so that there is a bin for each of a few values.
+    return (bits ^ flip) >> (is_wide ? 0 : 32);
+  }
+};
+
+/// Maps records to the order of one of the numbers that may be in them: of 8 bytes, where records are aligned to so many, or of 4.
+template <class Words>
+struct record_order : record_number
+{
+  static constexpr bool tells_keys = false; // a rank does not
+
+  static constexpr unsigned words  = sizeof(Words) / 4;
+  static constexpr unsigned wide   = alignof(Words) >= 8 ? words / 2 : 0; // numbers of 8 bytes
+  static constexpr unsigned fields = kinds * (wide + words); // as each of the kinds; the first are the wide ones
+
   /// Upwards by the number that `field` says, or downwards.
   __host__ __device__ static constexpr record_order of(unsigned field, bool descends)
   {
-    bool const is_wide  = field / kinds + 1 <= wide;
-    unsigned const kind = field % kinds;
-    rank const flip     = kind == 1 ? sign_bit : rank{0};
-    return {descends ? ~flip : flip, is_wide ? field / kinds * 2 + 1 : field / kinds - wide, is_wide, kind == 2};
+    bool const is_wide = field / kinds + 1 <= wide;
+    return {
+      record_number::of(is_wide ? field / kinds * 2 + 1 : field / kinds - wide, is_wide, field % kinds, descends)};
   }
 
   __host__ __device__ rank rank_of(Words const& record) const
@@ -63,13 +86,7 @@ struct record_order
       high = w == word ? record.at[w] : high;
       low  = is_wide && w + 1 == word ? record.at[w] : low;
     }
-    rank bits = rank{high} << 32 | low;
-    if (is_float)
-    {
-      bits = bits > sign_bit ? ~bits : bits | sign_bit; // -0 is +0
-    }
-    // Those of 4 bytes have no more bits than that, so that there is a bin for each of a few values.
-    return (bits ^ flip) >> (is_wide ? 0 : 32);
+    return record_number::rank_of(high, low);
   }
 
   /// Records are never made of their ranks.

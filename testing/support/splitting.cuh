@@ -19,6 +19,7 @@ namespace gpusort::testing
 struct splitting_form : hybrid::stable_form
 {
   static constexpr bool merges_small_inputs = false;
+  static constexpr bool tries_numbers       = false;
 };
 struct splitting_quick_form : quick::unstable_form
 {
