@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpusort/block/merge.cuh>
+#include <gpusort/block/staged_keys.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
 
@@ -113,10 +114,6 @@ struct look_at_nothing
   {}
 };
 
-/// Keys of more bytes stay where they are in shared memory, and numbers are sorted in their place. Measured on an H200 with
-/// CUDA 13.0, hybrid sort, 2^24: 64-byte records 9.1 ms (11.5 when moved), 16-byte records 1.80 (1.54).
-inline constexpr std::size_t widest_moved_key = 16;
-
 /// A tile of `Threads` x `Items` elements, which 16 bits can number.
 template <class Key, class Value, class Compare, int Threads, int Items>
 class merge_sort
@@ -141,7 +138,7 @@ public:
   {
     union
     {
-      alignas(16) char keys[sizeof(Key) * (tile + 1)]; // a merge may look one place too far
+      alignas(16) char keys[staged_stride<Key> * (tile + 1)]; // a merge may look one place too far
       alignas(16) char values[sizeof(Value) * (with_values ? tile : 1)];
     };
     // Where in the tile the key at a place came from.
@@ -152,7 +149,7 @@ public:
   /// The key at a place of what sort_in_shared has sorted.
   __device__ static Key const& key_at(shared_storage const& shared, int place, bool is_sorted = true)
   {
-    return reinterpret_cast<Key const*>(shared.keys)[by_number && is_sorted ? shared.origin[place] : place];
+    return keys_of(shared)[by_number && is_sorted ? shared.origin[place] : place];
   }
 
   /// Sorts `size` <= tile elements of a source, as in tile.cuh, into the outputs, where the source may read from.
@@ -229,7 +226,7 @@ public:
   __device__ static bool sort_in_shared(shared_storage& shared, Runs const& runs, Compare& comp)
   {
     item* const items = items_of(shared);
-    order before{reinterpret_cast<Key const*>(shared.keys), comp};
+    order before{keys_of(shared), comp};
     int const thread = static_cast<int>(threadIdx.x);
     int const lane   = thread % 32;
     int const warp   = thread / 32;
@@ -341,11 +338,17 @@ public:
     return __syncthreads_or(!consistent) == 0;
   }
 
+  /// The keys where they are staged.
+  __device__ static staged_keys_t<Key> keys_of(shared_storage const& shared)
+  {
+    return block::staged_at<Key>(const_cast<char*>(shared.keys));
+  }
+
 private:
   /// The order of what is sorted.
   struct order
   {
-    Key const* keys; // that numbers stand for
+    staged_keys_t<Key> keys; // that numbers stand for
     Compare& comp;
 
     __device__ bool operator()(item const& a, item const& b) const
@@ -393,7 +396,7 @@ private:
         source.load_keys(held, extent, first_row());
       }
     };
-    load<Fills, Key>(extent, read, reinterpret_cast<Key*>(shared.keys));
+    load<Fills, Key>(extent, read, keys_of(shared));
     __syncthreads();
   }
 
@@ -425,8 +428,8 @@ private:
     }
   }
 
-  template <bool Fills, class T, class Read>
-  __device__ static void load(int size, Read read, T* to)
+  template <bool Fills, class T, class Read, class To>
+  __device__ static void load(int size, Read read, To to)
   {
     T held[Items];
     read(held);

@@ -5,6 +5,7 @@
 
 #include <gpusort/block/merge.cuh>
 #include <gpusort/block/merge_sort.cuh>
+#include <gpusort/block/staged_keys.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
 
@@ -25,17 +26,17 @@ inline constexpr int most_buckets     = 1 << most_splits_log2;
 template <class Key>
 struct splitter_tree
 {
-  alignas(16) char nodes[sizeof(Key) * most_buckets];
+  alignas(16) char nodes[staged_stride<Key> * most_buckets];
   std::uint32_t repeats[most_buckets / 32]; // a bit for each splitter: the next one is equivalent
   bool has_repeats; // any
 
-  __host__ __device__ Key* keys()
+  __host__ __device__ staged_keys_t<Key> keys()
   {
-    return reinterpret_cast<Key*>(nodes);
+    return block::staged_at<Key>(nodes);
   }
-  __host__ __device__ Key const* keys() const
+  __host__ __device__ staged_keys_t<Key const> keys() const
   {
-    return reinterpret_cast<Key const*>(nodes);
+    return block::staged_at<Key const>(const_cast<char*>(nodes));
   }
 
   /// Whether `bucket` has nothing but keys equivalent to a splitter.
@@ -86,7 +87,7 @@ struct splitter_search
   __device__ void descend(Key const (&keys)[Items], Holds holds, std::uint32_t (&buckets)[Items]) const
   {
     constexpr int together = Items < 8 ? Items : 8;
-    constexpr auto node    = static_cast<unsigned>(sizeof(Key));
+    constexpr auto node    = static_cast<unsigned>(staged_stride<Key>);
     // Nodes are told apart by where they lie, in bytes, which saves instructions.
     auto const at = [&](unsigned place) -> Key const& { return *reinterpret_cast<Key const*>(tree.nodes + place); };
 #pragma unroll
@@ -134,7 +135,7 @@ struct splitter_search
     {
       return;
     }
-    Key const* const nodes = tree.keys();
+    auto const nodes = tree.keys();
 #pragma unroll
     for (int i = 0; i < Items; ++i)
     {
@@ -171,9 +172,9 @@ public:
   static constexpr int most_samples = sorter::tile;
 
   /// Where a sample is put together.
-  __device__ static Key* samples(shared_storage& shared)
+  __device__ static staged_keys_t<Key> samples(shared_storage& shared)
   {
-    return reinterpret_cast<Key*>(shared.keys);
+    return sorter::keys_of(shared);
   }
 
   /// Of a sample by which splitters have been chosen, the key at a place.

@@ -190,8 +190,12 @@ struct choice_storage
 /// Takes `count` elements of a bucket, one of each `size` / `count`, after its segment's tiles have been ordered. Called by all
 /// threads of a block; a barrier has to follow.
 template <class Key>
-__device__ void sample_runs(
-  block::segment_tiles const& tiles, unsigned number, std::uint64_t size, int count, Key const* keys, Key* samples)
+__device__ void sample_runs(block::segment_tiles const& tiles,
+                            unsigned number,
+                            std::uint64_t size,
+                            int count,
+                            Key const* keys,
+                            block::staged_keys_t<Key> samples)
 {
   static_assert(tiles_of_group == 2 * 32);
   std::uint64_t const stride = size / static_cast<std::uint64_t>(count);
@@ -248,8 +252,8 @@ __device__ void sample_runs(
 
 /// How neighbours of a sample compare that is in the order of the input: nearly always they say that there is something to sort. Called by
 /// all `Threads` threads of a block, who get the same answer.
-template <int Threads, class Key, class Compare>
-__device__ merge::order_seen glance_at_sample(Key const* samples, int count, Compare& comp)
+template <int Threads, class Samples, class Compare>
+__device__ merge::order_seen glance_at_sample(Samples samples, int count, Compare& comp)
 {
   auto const at              = static_cast<int>(threadIdx.x * static_cast<unsigned>(count - 1) / Threads);
   bool const descends        = block::precedes(samples[at + 1], samples[at], comp);
@@ -300,7 +304,7 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample
   std::uint64_t const size = own.size();
   int const buckets        = buckets_for(size, level.wanted, level.log2);
   int const count          = samples_for(size, buckets, level.wanted, level.most, choice::most_samples);
-  Key* const samples       = choice::samples(shared.sample);
+  auto const samples       = choice::samples(shared.sample);
   if (level.number == 0)
   {
     std::uint64_t const stride = size / static_cast<std::uint64_t>(count);

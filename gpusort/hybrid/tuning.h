@@ -59,12 +59,12 @@ __host__ __device__ constexpr block_shape tile_shape_for(std::size_t key_bytes, 
   {
     return {256, 6, 3};
   }
-  return {256, 2, 3};
+  return widest <= 64 ? block_shape{256, 2, 3} : block_shape{256, 1, 3};
 }
 
 /// The block that sorts buckets. Odd items, so that threads side by side meet different banks of shared memory. 4-byte keys,
-/// 2^28: 8.28 ms with 512 x 17, 8.15 with 384 x 23. 64-byte keys, 2^24: 9.06 ms with 256 x 3, 7.96 with 256 x 5, for which not
-/// every device has room: 320 x 3 nearly fills what all have.
+/// 2^28: 8.28 ms with 512 x 17, 8.15 with 384 x 23. 64-byte keys, 2^24: 8.06 ms with 320 x 3, and 7.04 with 256 x 3 and gaps between keys,
+/// for which 320 x 3 would take more room than every device has.
 __host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
@@ -84,7 +84,7 @@ __host__ __device__ constexpr block_shape sort_shape_for(std::size_t key_bytes, 
   {
     return {256, 5, 2};
   }
-  return widest <= 64 ? block_shape{320, 3, 2} : block_shape{192, 3, 2};
+  return widest <= 64 ? block_shape{256, 3, 2} : block_shape{192, 3, 2};
 }
 
 /// The block that sorts buckets by value, of no fewer elements than the one that merges. Measured on an H200 with CUDA 13.0, uniform

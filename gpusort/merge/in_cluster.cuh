@@ -38,7 +38,7 @@ struct cluster_storage
 
   __device__ Key* keys(int turn)
   {
-    return reinterpret_cast<Key*>(sorted[turn].keys);
+    return sorter::keys_of(sorted[turn]); // which move, and have no gaps between them
   }
 };
 

@@ -61,8 +61,8 @@ inline constexpr int cut_lanes = cut_probes * most_runs;
 /// comparator, in ms for the whole sort: u32, 2^28: 9.9; u64, 2^28: 17.7 (256 x 23 for 3 blocks: 18.2; 192 x 25 for 4: 18.4);
 /// pairs of u32, 2^28: 19.5 (256 x 17 for 5: 23.5); pairs of u64, 2^28: 29.7 (192 x 17 for 4: 30.9); 16 bytes, 2^27: 19.6 (256 x 13
 /// for 2: 21.0). Smaller tiles take longer, because more of them have to be cut: of 128 threads, u32 11.8, u64 19.6, pairs of u32 23.1.
-/// 64 bytes, 2^24: 14.6 (256 x 5 for 3, for which not every device has room: 14.1; 2^22: 3.4 and 3.6). Shapes for 32
-/// and 96 bytes were not varied.
+/// 64 bytes, 2^24: 14.6 with 192 x 5 and no gaps between keys (256 x 5 for 3, for which not every device has room: 14.1; 2^22: 3.4 and
+/// 3.6); with gaps there is room for 160 x 5. Shapes for 32 and 96 bytes were not varied.
 __host__ __device__ constexpr tile_shape merge_shape_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
@@ -78,7 +78,7 @@ __host__ __device__ constexpr tile_shape merge_shape_for(std::size_t key_bytes, 
   {
     return {192, 13, 3};
   }
-  return widest <= 32 ? tile_shape{256, 5, 3} : widest <= 64 ? tile_shape{192, 5, 3} : tile_shape{128, 5, 3};
+  return widest <= 32 ? tile_shape{256, 5, 3} : widest <= 64 ? tile_shape{160, 5, 3} : tile_shape{96, 5, 3};
 }
 
 /// Elements of a first run: a tile of the passes has two. They leave as many places free as there can be where several runs end in a

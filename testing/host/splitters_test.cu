@@ -154,7 +154,7 @@ constexpr bool fits_with_all_values()
 static_assert(fits_with_all_values<element<1>>() && fits_with_all_values<element<2>>());
 static_assert(fits_with_all_values<element<4>>() && fits_with_all_values<element<8>>());
 static_assert(fits_with_all_values<element<16>>() && fits_with_all_values<element<32>>());
-static_assert(fits_with_all_values<element<64>>());
+static_assert(fits_with_all_values<element<64>>() && fits_with_all_values<element<96>>());
 
 } // namespace
 } // namespace gpusort::hybrid
