@@ -28,16 +28,16 @@ namespace gpusort::hybrid
 {
 
 /// The records that keys stand for, and how they compare: the keys themselves, unless it is specialised for a comparator that looks
-/// for them elsewhere.
+/// for them elsewhere. There, the i-th key has to be i.
 template <class Key, class Compare>
 struct records_of
 {
   using record                        = Key;
   using compare                       = Compare;
-  static constexpr bool are_elsewhere = false; // in the order in which keys number them
+  static constexpr bool are_elsewhere = false;
 };
 
-/// Whether a record may be looked into: it is made of words, of which no key that moves by value has so many.
+/// Whether a record may be looked into: it is made of words, and is larger than what blocks sort by value (radix/value_order.cuh).
 template <class Record>
 inline constexpr bool has_numbers_v = std::is_trivially_copyable_v<Record> && !radix::is_number_v<Record>
                                    && sizeof(Record) > 16 && sizeof(Record) <= most_numbered_bytes
@@ -53,6 +53,7 @@ struct number_notes
   std::uint32_t refused; // the order of the numbers, by the comparator
   std::uint32_t is_found;
   radix::record_number number; // if it is
+  std::uint32_t halves_tie; // it has 8 bytes, of which the comparator may go by the upper 4
 };
 
 /// Numbers that may end with a word, as a set of bits: of 4 bytes and then of 8, of each kind, upwards and downwards.
@@ -151,9 +152,11 @@ __global__ void __launch_bounds__(number_threads)
 }
 
 /// The number to go by, if there is one: of 8 bytes, or of 4, the first in a record. If neighbours say that an input may be in order, there
-/// is none: others find that out sooner. Called by all lanes of a warp.
+/// is none: others find that out sooner. `halves_tie`: the number has 8 bytes, and the comparator may go by its upper 4. Called by all lanes of
+/// a warp.
 template <unsigned Words>
-__device__ bool choose_number(number_notes const& notes, std::uint32_t const* excluded, radix::record_number& number)
+__device__ bool
+choose_number(number_notes const& notes, std::uint32_t const* excluded, radix::record_number& number, bool& halves_tie)
 {
   if (notes.seen != merge::seen::both)
   {
@@ -164,16 +167,17 @@ __device__ bool choose_number(number_notes const& notes, std::uint32_t const* ex
   {
     for (unsigned base = 0; base < Words; base += 32)
     {
-      unsigned const own = base + lane;
-      std::uint32_t const possible =
-        own < Words ? ~excluded[own] & (is_wide != 0 ? numbers::wide : numbers::narrow) : 0;
-      std::uint32_t const holders = __ballot_sync(block::all_lanes, possible != 0);
+      unsigned const own           = base + lane;
+      std::uint32_t const possible = own < Words ? ~excluded[own] : 0;
+      std::uint32_t const wanted   = is_wide != 0 ? numbers::wide : numbers::narrow;
+      std::uint32_t const holders  = __ballot_sync(block::all_lanes, (possible & wanted) != 0);
       if (holders != 0)
       {
         int const first           = __ffs(static_cast<int>(holders)) - 1;
         std::uint32_t const which = __shfl_sync(block::all_lanes, possible, first);
-        auto const bit            = (static_cast<unsigned>(__ffs(static_cast<int>(which))) - 1) % numbers::ways;
-        number = radix::record_number::of(base + static_cast<unsigned>(first), is_wide != 0, bit / 2, bit % 2 != 0);
+        auto const bit = (static_cast<unsigned>(__ffs(static_cast<int>(which & wanted))) - 1) % numbers::ways;
+        number     = radix::record_number::of(base + static_cast<unsigned>(first), is_wide != 0, bit / 2, bit % 2 != 0);
+        halves_tie = is_wide != 0 && (which >> bit & 1u) != 0;
         return true;
       }
     }
@@ -199,15 +203,17 @@ __global__ void __launch_bounds__(number_threads)
   if (threadIdx.x < 32)
   {
     radix::record_number chosen{};
-    bool const found = hybrid::choose_number<words_of_record_v<Record>>(*notes, excluded, chosen);
+    bool halves_tie  = false;
+    bool const found = hybrid::choose_number<words_of_record_v<Record>>(*notes, excluded, chosen, halves_tie);
     if (threadIdx.x == 0)
     {
       is_found = found;
       shared   = chosen;
       if (blockIdx.x == 0 && found)
       {
-        notes->is_found = 1;
-        notes->number   = chosen;
+        notes->is_found   = 1;
+        notes->number     = chosen;
+        notes->halves_tie = halves_tie ? 1 : 0;
       }
     }
   }
@@ -251,8 +257,89 @@ __device__ bool goes_before(Record const* records, std::uint32_t a, std::uint32_
   return static_cast<bool>(comp(records[a], records[b])) || (a < b && !static_cast<bool>(comp(records[b], records[a])));
 }
 
-/// Of records that a number does not tell apart, or the upper half of one, puts those in order that are in another one by the comparator:
-/// which may go on to other fields, or mean the upper half alone. Of more than most_ties, none.
+/// Records that may be tied: those that a number does not tell apart, or, if the comparator may go by that alone, its upper half.
+struct ties
+{
+  std::uint64_t const* ranks; // sorted
+  std::uint32_t n;
+  int dropped; // bits
+
+  __device__ std::uint64_t part_of(std::uint64_t place) const
+  {
+    return ranks[place] >> dropped;
+  }
+
+  /// Whether a place's record may be tied with the next one, and few enough others to be settled: those most_ties away are not.
+  __device__ bool has_few_at(std::uint64_t place) const
+  {
+    std::uint64_t const part = part_of(place);
+    return place + 1 < n && part_of(place + 1) == part && (place + most_ties >= n || part_of(place + most_ties) != part)
+        && (place < most_ties || part_of(place - most_ties) != part);
+  }
+
+  /// The stretch of places whose records are tied with that of `place`: no more than most_ties of them, or none.
+  struct run
+  {
+    std::uint64_t begin;
+    std::uint32_t count;
+  };
+  __device__ run run_of(std::uint64_t place) const
+  {
+    std::uint64_t const part = part_of(place);
+    std::uint64_t begin = place, end = place + 1;
+    while (begin > 0 && end - begin <= most_ties && part_of(begin - 1) == part)
+    {
+      --begin;
+    }
+    while (end < n && end - begin <= most_ties && part_of(end) == part)
+    {
+      ++end;
+    }
+    return {begin, end - begin <= most_ties ? static_cast<std::uint32_t>(end - begin) : 0};
+  }
+};
+
+__device__ inline ties ties_of(number_notes const& notes, std::uint64_t const* ranks, std::uint32_t n)
+{
+  return {ranks, n, notes.halves_tie != 0 ? 32 : 0};
+}
+
+/// Asks the comparator about neighbours that may be tied with few others: a bit for each place whose record it does not want in front of the next.
+/// Grid: any. Block: number_threads.
+template <class Record, class Compare>
+__global__ void __launch_bounds__(number_threads)
+  ask_about_ties(Record const* records,
+                 std::uint32_t n,
+                 number_notes const* notes,
+                 std::uint64_t const* ranks,
+                 std::uint32_t const* indices,
+                 std::uint32_t* wrong,
+                 Compare comp)
+{
+  runtime::wait_for_previous_kernel();
+  if (notes->is_found == 0)
+  {
+    return;
+  }
+  ties const halves        = ties_of(*notes, ranks, n);
+  ties const wholes        = {ranks, n, 0};
+  std::uint64_t const step = std::uint64_t{gridDim.x} * number_threads;
+  // All lanes of a warp take part in every round.
+  for (std::uint64_t base = std::uint64_t{blockIdx.x} * number_threads + threadIdx.x / 32 * 32; base < n; base += step)
+  {
+    std::uint64_t const i    = base + threadIdx.x % 32;
+    bool const is_tied       = i + 1 < n && (halves.has_few_at(i) || wholes.has_few_at(i));
+    bool const is_wrong      = is_tied && !hybrid::goes_before(records, indices[i], indices[i + 1], comp);
+    std::uint32_t const word = __ballot_sync(block::all_lanes, is_wrong);
+    if (threadIdx.x % 32 == 0)
+    {
+      wrong[base / 32] = word;
+    }
+  }
+}
+
+/// Sorts the records of every run of ties that has any in the wrong place: the comparator may go on to other fields, or mean the upper half of the
+/// number alone. Runs of more than most_ties stay as they are; of upper halves, the runs of whole numbers in them are sorted.
 /// Grid: any. Block: number_threads.
 template <class Record, class Compare>
 __global__ void __launch_bounds__(number_threads)
@@ -261,6 +348,7 @@ __global__ void __launch_bounds__(number_threads)
               number_notes const* notes,
               std::uint64_t const* ranks,
               std::uint32_t* indices,
+              std::uint32_t const* wrong,
               Compare comp)
 {
   runtime::wait_for_previous_kernel();
@@ -268,27 +356,30 @@ __global__ void __launch_bounds__(number_threads)
   {
     return;
   }
-  int const dropped        = notes->number.is_wide ? 32 : 0; // bits
-  auto const part_of       = [&](std::uint64_t place) { return ranks[place] >> dropped; };
+  auto const is_wrong      = [&](std::uint64_t place) { return (wrong[place / 32] >> place % 32 & 1u) != 0; };
   std::uint64_t const step = std::uint64_t{gridDim.x} * number_threads;
-  for (std::uint64_t i = blockIdx.x * number_threads + threadIdx.x; i + 1 < n; i += step)
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * number_threads + threadIdx.x; i + 1 < n; i += step)
   {
-    std::uint64_t const part = part_of(i);
-    if (part_of(i + 1) != part || (i > 0 && part_of(i - 1) == part))
-    {
-      continue; // it is alone, or not the first
-    }
-    std::uint32_t count = 2;
-    while (count <= most_ties && i + count < n && part_of(i + count) == part)
-    {
-      ++count;
-    }
-    if (count > most_ties)
+    if (!is_wrong(i))
     {
       continue;
     }
-    std::uint32_t* const tied = indices + i;
-    for (std::uint32_t sorted = 1; sorted < count; ++sorted)
+    ties::run run = ties_of(*notes, ranks, n).run_of(i);
+    if (run.count == 0)
+    {
+      run = ties{ranks, n, 0}.run_of(i);
+    }
+    bool is_first = true; // who finds the first wrong place of a run sorts it
+    for (std::uint64_t place = run.begin; place < i; ++place)
+    {
+      is_first = is_first && !is_wrong(place);
+    }
+    if (run.count == 0 || !is_first)
+    {
+      continue;
+    }
+    std::uint32_t* const tied = indices + run.begin;
+    for (std::uint32_t sorted = 1; sorted < run.count; ++sorted)
     {
       std::uint32_t const own = tied[sorted];
       std::uint32_t place     = sorted;
@@ -342,12 +433,12 @@ __global__ void __launch_bounds__(number_threads)
   }
 }
 
-/// Stretches of the sorted order: where the indices of what is gathered are, and what else is to be done.
+/// A stretch of the sorted order that is gathered at once.
 struct gathered_part
 {
-  std::uint32_t begin, end; // records
-  std::uint32_t const*
-    indices; // from the one of record `listed_from` on: no more than `begin`, and less, unless it is 0
+  std::uint32_t begin, end; // places
+  // Of the records from place `listed_from` on: that in front of `begin` is among them, if there is one.
+  std::uint32_t const* indices;
   std::uint32_t listed_from;
   std::uint32_t* saved; // where indices from `saved_from` to `saved_end` are copied to
   std::uint32_t saved_from, saved_end;
@@ -398,7 +489,8 @@ __global__ void __launch_bounds__(number_threads)
   auto& shared = *reinterpret_cast<gather_storage<Record>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (notes->is_found == 0)
+  static_assert(words <= number_threads && alignof(Record) <= 16);
+  if (notes->is_found == 0 || notes->refused != 0)
   {
     return;
   }
@@ -572,10 +664,12 @@ class by_number
   };
 
 public:
-  /// Whether types allow it.
+  /// Whether types allow it. Where records are gathered to, ranks and indices have to fit twice, beside the indices themselves.
   static constexpr bool is_possible =
     has_numbers_v<record>
-    && (records::are_elsewhere ? std::is_same_v<Key, index> && !with_values : radix::compares_values_v<Compare>);
+    && (records::are_elsewhere
+          ? std::is_same_v<Key, index> && !with_values
+          : radix::compares_values_v<Compare> && sizeof(record) > 2 * (sizeof(rank) + sizeof(index)));
 
   static constexpr std::size_t record_bytes = sizeof(record);
 
@@ -637,6 +731,18 @@ public:
       ranks,
       indices);
     radix::device::sort<rank, index, less>(stream, runtime::at_offset<void>(base, p.sort), ranks, indices, n, {});
+    auto* const wrong = runtime::at_offset<std::uint32_t>(base, p.sort); // which is done
+    runtime::launch(
+      ask_about_ties<record, typename records::compare>,
+      of_all,
+      stream,
+      source.first,
+      count,
+      notes,
+      ranks,
+      indices,
+      wrong,
+      source.comp);
     runtime::launch(
       settle_ties<record, typename records::compare>,
       of_all,
@@ -646,6 +752,7 @@ public:
       notes,
       ranks,
       indices,
+      wrong,
       source.comp);
     if constexpr (records::are_elsewhere)
     {

@@ -197,7 +197,7 @@ private:
     using sorter = by_number<Key, carried_t<Value>, Compare>;
     scratch_pieces pieces;
     std::size_t bytes = bytes_without_numbers<Key, Value, Compare>(n);
-    if constexpr (sorter::is_possible)
+    if constexpr (Form::tries_numbers && sorter::is_possible)
     {
       bytes = std::max(bytes, sorter::scratch_bytes(n));
     }

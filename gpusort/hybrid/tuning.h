@@ -199,7 +199,8 @@ inline constexpr int number_threads               = 256;
 inline constexpr std::size_t number_blocks_per_sm = 8;
 inline constexpr unsigned numbers_at_once         = 4;
 
-/// Records that are tied by a number and still put in order, and pairs that are compared to see such ties in time: a power of two.
+/// Records that are tied by a number and still put in order; and pairs that are compared beforehand, of which one is likely to be tied if
+/// records are tied by more than that, up to 2^23 of them: a power of two.
 inline constexpr std::uint32_t most_ties     = 32;
 inline constexpr std::size_t fewest_compared = number_threads;
 constexpr std::size_t compared_pairs(std::size_t n)

@@ -127,8 +127,8 @@ TEST(Plan, ScratchIsOneAlternateBufferAndThreeInAHundred)
   }
 }
 
-template <std::size_t Bytes>
-struct alignas(Bytes < 16 ? Bytes : 16) element
+template <std::size_t Bytes, std::size_t Alignment = (Bytes < 16 ? Bytes : 16)>
+struct alignas(Alignment) element
 {
   unsigned char bytes[Bytes];
 };
@@ -155,6 +155,13 @@ static_assert(fits_with_all_values<element<1>>() && fits_with_all_values<element
 static_assert(fits_with_all_values<element<4>>() && fits_with_all_values<element<8>>());
 static_assert(fits_with_all_values<element<16>>() && fits_with_all_values<element<32>>());
 static_assert(fits_with_all_values<element<64>>() && fits_with_all_values<element<96>>());
+// With gaps between them.
+static_assert(fits_with_all_values<element<32, 8>>() && fits_with_all_values<element<32, 1>>());
+static_assert(fits_with_all_values<element<64, 8>>() && fits_with_all_values<element<64, 1>>());
+static_assert(fits_with_all_values<element<96, 8>>() && fits_with_all_values<element<96, 1>>());
+static_assert(block::staged_stride<element<64, 8>> == 72 && block::staged_stride<element<64, 1>> == 68);
+static_assert(block::staged_stride<element<64>> == 64 && block::staged_stride<element<33, 1>> == 33);
+static_assert(block::staged_stride<element<16, 4>> == 16 && block::staged_stride<element<36, 4>> == 36);
 
 } // namespace
 } // namespace gpusort::hybrid
