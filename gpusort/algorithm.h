@@ -114,7 +114,7 @@ struct quicksort_t : algorithm<quicksort_t>
 };
 
 /// A split into buckets by sampled splitters, then a merge sort of each bucket; on the GPU, what is not worth a split is merged
-/// whole, and blocks sort numbers by their values where the comparator says of all neighbours that it does so too. Stable;
+/// whole, and numbers are sorted by their values, and records by a number in them, where the comparator says of all neighbours that it does so too. Stable;
 /// O(n log n).
 /// Source: Sintorn and Assarsson, Fast Parallel GPU-Sorting Using a Hybrid Algorithm.
 struct hybrid_sort_t : algorithm<hybrid_sort_t>
