@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(number_threads)
                std::uint64_t* ranks,
                std::uint32_t* indices)
 {
-  __shared__ bool is_found;
+  __shared__ bool is_found, may_be_halves;
   __shared__ radix::record_number shared;
 
   runtime::wait_for_previous_kernel();
@@ -207,8 +207,9 @@ __global__ void __launch_bounds__(number_threads)
     bool const found = hybrid::choose_number<words_of_record_v<Record>>(*notes, excluded, chosen, halves_tie);
     if (threadIdx.x == 0)
     {
-      is_found = found;
-      shared   = chosen;
+      is_found      = found;
+      may_be_halves = halves_tie;
+      shared        = chosen;
       if (blockIdx.x == 0 && found)
       {
         notes->is_found   = 1;
@@ -220,6 +221,8 @@ __global__ void __launch_bounds__(number_threads)
   __syncthreads();
   radix::record_number const number = shared;
   bool const found                  = is_found;
+  // -0 in the upper half alone is +0, whatever the lower half is.
+  std::uint32_t const negative_zero = may_be_halves && number.is_float ? 0x80000000u : 0;
   std::uint32_t const begin         = blockIdx.x * (number_threads * numbers_at_once) + threadIdx.x;
   for (std::uint64_t first = begin; first < n; first += std::uint64_t{gridDim.x} * (number_threads * numbers_at_once))
   {
@@ -233,7 +236,8 @@ __global__ void __launch_bounds__(number_threads)
       if (found && place < n)
       {
         auto const* const words = reinterpret_cast<std::uint32_t const*>(records + place);
-        high[i]                 = words[number.word];
+        std::uint32_t const own = words[number.word];
+        high[i]                 = own == negative_zero ? 0 : own;
         low[i]                  = number.is_wide ? words[number.word - 1] : 0;
       }
     }
@@ -490,7 +494,8 @@ __global__ void __launch_bounds__(number_threads)
 
   runtime::wait_for_previous_kernel();
   static_assert(words <= number_threads && alignof(Record) <= 16);
-  if (notes->is_found == 0 || notes->refused != 0)
+  // All threads of a block have to see the same, and blocks of this kernel write it.
+  if (__syncthreads_or(notes->is_found == 0 || notes->refused != 0) != 0)
   {
     return;
   }
