@@ -186,9 +186,9 @@ inline constexpr int leftover_blocks = 2;
 inline constexpr std::size_t most_numbered_bytes = 2048;
 
 /// The least input of records of so many bytes that is tried by a number. Measured on an H200 with CUDA 13.0, us split or merged, by a number,
-/// and where there is none to go by: 32 bytes 2^17 90, 83, -, 2^18 142, 102, -; 64 bytes 2^16 101, 92, 163, 2^17 213, 95, 283, 2^18 232, 117,
-/// 286, 2^20 534, 182, 595, 2^24 8,069, 2,483, 8,352; 96 bytes 2^16 166, 69, -, 2^17 179, 79, -, 2^22 2,831, 874, -; 256 bytes (which
-/// are split by index) 2^16 112, 82, -, 2^17 199, 109, -, 2^20 1,379, 449, -.
+/// and where there is none to go by: 32 bytes 2^18 133, 94, 194, 2^20 251, 134, 312; 64 bytes 2^16 86, 65, 140, 2^17 128, 68, 261, 2^18 174, 83,
+/// 222, 2^20 498, 185, 549, 2^24 7,046, 2,523, 7,448; 96 bytes 2^17 176, 72, 216, 2^20 777, 236, 816; 256 bytes (which are split by
+/// index) 2^17 199, 111, 409, 2^20 1,479, 463, 1,656.
 constexpr std::size_t least_by_number(std::size_t record_bytes)
 {
   return std::size_t{1} << (record_bytes <= 64 ? 18 : 17);
