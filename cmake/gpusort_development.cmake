@@ -48,14 +48,14 @@ function(gpusort_add_program)
   endif()
 endfunction()
 
-# gpusort_compile_to_ptx(name [OPTIMISED]): what no GPU will run need not be assembled, nor optimised as well, which would take three times
-# as long.
+# gpusort_compile_to_ptx(name [OPTIMISED | NEVER_RUN]): what no GPU will run need not be assembled, nor optimised as well, which would take three
+# times as long; and what is not interpreted either need not be optimised at all.
 function(gpusort_compile_to_ptx name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED;NEVER_RUN" "" "")
   set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES 90-virtual)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-no-compress>)
   if(NOT arg_OPTIMISED)
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=mid>)
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=$<IF:$<BOOL:${arg_NEVER_RUN}>,max,mid>>)
   endif()
 endfunction()
 
