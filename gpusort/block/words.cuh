@@ -31,4 +31,31 @@ struct words
 template <class T>
 using words_of_t = words<word_t<T>, sizeof(T) / sizeof(word_t<T>)>;
 
+/// Moves `count` words to `to`, the i-th of them from at(i), of which each thread has up to `UnderWay` under way. Called by `Threads` threads, of
+/// which each gives its number.
+template <unsigned Threads, unsigned UnderWay, class Word, class At>
+__device__ void move_words(unsigned thread, Word* to, unsigned count, At at)
+{
+  for (unsigned first = thread; first < count; first += Threads * UnderWay)
+  {
+    Word held[UnderWay];
+#pragma unroll
+    for (unsigned i = 0; i < UnderWay; ++i)
+    {
+      if (first + i * Threads < count)
+      {
+        held[i] = *at(first + i * Threads);
+      }
+    }
+#pragma unroll
+    for (unsigned i = 0; i < UnderWay; ++i)
+    {
+      if (first + i * Threads < count)
+      {
+        to[first + i * Threads] = held[i];
+      }
+    }
+  }
+}
+
 } // namespace gpusort::block

@@ -54,6 +54,18 @@ struct number_notes
   std::uint32_t is_found;
   radix::record_number number; // if it is
   std::uint32_t halves_tie; // it has 8 bytes, of which the comparator may go by the upper 4
+
+  /// Whether the order of the numbers is that of the records, as far as the comparator has been asked.
+  __device__ bool may_be_order() const
+  {
+    return is_found != 0 && refused == 0;
+  }
+
+  /// Blocks of the same kernel may read it meanwhile.
+  __device__ void refuse()
+  {
+    *static_cast<std::uint32_t volatile*>(&refused) = 1;
+  }
 };
 
 /// Numbers that may end with a word, as a set of bits: of 4 bytes and then of 8, of each kind, upwards and downwards.
@@ -151,17 +163,11 @@ __global__ void __launch_bounds__(number_threads)
   }
 }
 
-/// The number to go by, if there is one: of 8 bytes, or of 4, the first in a record. If neighbours say that an input may be in order, there
-/// is none: others find that out sooner. `halves_tie`: the number has 8 bytes, and the comparator may go by its upper 4. Called by all lanes of
-/// a warp.
+/// The number to go by, if there is one: of 8 bytes, or of 4, the first in a record. `halves_tie`: the number has 8 bytes, and the comparator
+/// may go by its upper 4. Called by all lanes of a warp.
 template <unsigned Words>
-__device__ bool
-choose_number(number_notes const& notes, std::uint32_t const* excluded, radix::record_number& number, bool& halves_tie)
+__device__ bool choose_number(std::uint32_t const* excluded, radix::record_number& number, bool& halves_tie)
 {
-  if (notes.seen != merge::seen::both)
-  {
-    return false;
-  }
   unsigned const lane = threadIdx.x % 32;
   for (int is_wide = 1; is_wide >= 0; --is_wide)
   {
@@ -185,9 +191,10 @@ choose_number(number_notes const& notes, std::uint32_t const* excluded, radix::r
   return false;
 }
 
-/// Writes the rank of each record's number and its index; the same rank for all, which is soon sorted, if there is no number to go by.
+/// Writes the rank of each record's number and its index; the same rank for all, which is soon sorted, if there is no number to go by. Nor is
+/// there if neighbours say that the input may be in order, where others would find that out sooner.
 /// Grid: any. Block: number_threads.
-template <class Record>
+template <bool TriesOrdered, class Record>
 __global__ void __launch_bounds__(number_threads)
   read_numbers(Record const* records,
                std::uint32_t n,
@@ -204,7 +211,8 @@ __global__ void __launch_bounds__(number_threads)
   {
     radix::record_number chosen{};
     bool halves_tie  = false;
-    bool const found = hybrid::choose_number<words_of_record_v<Record>>(*notes, excluded, chosen, halves_tie);
+    bool const found = (TriesOrdered || notes->seen == merge::seen::both)
+                    && hybrid::choose_number<words_of_record_v<Record>>(excluded, chosen, halves_tie);
     if (threadIdx.x == 0)
     {
       is_found      = found;
@@ -254,11 +262,18 @@ __global__ void __launch_bounds__(number_threads)
   }
 }
 
-/// Whether record number a goes in front of record number b in a stable sort of records that comp orders.
+/// Whether a, which is number index_a of the input, goes in front of b in a stable sort of records that comp orders.
+template <class Record, class Compare>
+__device__ bool
+goes_before(Record const& a, std::uint32_t index_a, Record const& b, std::uint32_t index_b, Compare& comp)
+{
+  return static_cast<bool>(comp(a, b)) || (index_a < index_b && !static_cast<bool>(comp(b, a)));
+}
+
 template <class Record, class Compare>
 __device__ bool goes_before(Record const* records, std::uint32_t a, std::uint32_t b, Compare& comp)
 {
-  return static_cast<bool>(comp(records[a], records[b])) || (a < b && !static_cast<bool>(comp(records[b], records[a])));
+  return hybrid::goes_before(records[a], a, records[b], b, comp);
 }
 
 /// Records that may be tied: those that a number does not tell apart, or, if the comparator may go by that alone, its upper half.
@@ -413,7 +428,7 @@ __global__ void __launch_bounds__(number_threads) ask_about_indices(
   {
     if (!hybrid::goes_before(records, indices[i], indices[i + 1], comp))
     {
-      *static_cast<std::uint32_t volatile*>(&notes->refused) = 1;
+      notes->refuse();
     }
   }
 }
@@ -425,7 +440,7 @@ __global__ void __launch_bounds__(number_threads)
   decide_about_indices(Index n, number_notes const* notes, Index* indices, merge::wave_verdict* all)
 {
   runtime::wait_for_previous_kernel();
-  bool const is_sorted = notes->is_found != 0 && notes->refused == 0;
+  bool const is_sorted = notes->may_be_order();
   if (blockIdx.x == 0 && threadIdx.x == 0)
   {
     *all = is_sorted ? merge::verdict::accepted : merge::verdict::refused;
@@ -495,7 +510,7 @@ __global__ void __launch_bounds__(number_threads)
   runtime::wait_for_previous_kernel();
   static_assert(words <= number_threads && alignof(Record) <= 16);
   // All threads of a block have to see the same, and blocks of this kernel write it.
-  if (__syncthreads_or(notes->is_found == 0 || notes->refused != 0) != 0)
+  if (__syncthreads_or(notes->may_be_order()) == 0)
   {
     return;
   }
@@ -550,13 +565,11 @@ __global__ void __launch_bounds__(number_threads)
       {
         values_out[begin + threadIdx.x] = values[shared.indices[own]];
       }
-      Record const& a     = shared.record(own - 1);
-      Record const& b     = shared.record(own);
-      bool const is_right = begin + threadIdx.x == 0 || static_cast<bool>(comp(a, b))
-                         || (shared.indices[own - 1] < shared.indices[own] && !static_cast<bool>(comp(b, a)));
-      if (!is_right)
+      Record const& a = shared.record(own - 1);
+      Record const& b = shared.record(own);
+      if (begin + threadIdx.x > 0 && !hybrid::goes_before(a, shared.indices[own - 1], b, shared.indices[own], comp))
       {
-        *static_cast<std::uint32_t volatile*>(&notes->refused) = 1;
+        notes->refuse();
       }
     }
   }
@@ -577,7 +590,7 @@ __global__ void __launch_bounds__(number_threads)
   using word               = typename gather_shape<Record>::word;
   constexpr unsigned words = gather_shape<Record>::words;
   runtime::wait_for_previous_kernel();
-  bool const is_sorted = notes->is_found != 0 && notes->refused == 0;
+  bool const is_sorted = notes->may_be_order();
   if (blockIdx.x == 0 && threadIdx.x == 0)
   {
     *all = is_sorted ? merge::verdict::accepted : merge::verdict::refused;
@@ -591,27 +604,12 @@ __global__ void __launch_bounds__(number_threads)
   std::uint64_t const step = std::uint64_t{gridDim.x} * number_threads;
   for (std::uint64_t begin = std::uint64_t{blockIdx.x} * number_threads; begin < n; begin += step)
   {
-    unsigned const count      = n - begin < number_threads ? static_cast<unsigned>(n - begin) : number_threads;
-    std::size_t const of_tile = begin * words;
-    word held[words];
-#pragma unroll
-    for (unsigned i = 0; i < words; ++i)
-    {
-      unsigned const at = i * number_threads + threadIdx.x;
-      if (at < count * words)
-      {
-        held[i] = from[of_tile + at];
-      }
-    }
-#pragma unroll
-    for (unsigned i = 0; i < words; ++i)
-    {
-      unsigned const at = i * number_threads + threadIdx.x;
-      if (at < count * words)
-      {
-        to[of_tile + at] = held[i];
-      }
-    }
+    unsigned const count = n - begin < number_threads ? static_cast<unsigned>(n - begin) : number_threads;
+
+    auto const* const from_tile = from + begin * words;
+    block::move_words<number_threads, words>(threadIdx.x, to + begin * words, count * words, [&](unsigned i) {
+      return from_tile + i;
+    });
     if constexpr (!std::is_same_v<Value, block::no_values>)
     {
       if (threadIdx.x < count)
@@ -726,7 +724,8 @@ public:
                     excluded,
                     source.comp);
     runtime::launch(
-      read_numbers<record>,
+      // An index in order moves nothing in the end; records by value are looked at once and left alone.
+      read_numbers<records::are_elsewhere, record>,
       {blocks_for(number_threads * numbers_at_once), number_threads},
       stream,
       source.first,
@@ -736,29 +735,12 @@ public:
       ranks,
       indices);
     radix::device::sort<rank, index, less>(stream, runtime::at_offset<void>(base, p.sort), ranks, indices, n, {});
-    auto* const wrong = runtime::at_offset<std::uint32_t>(base, p.sort); // which is done
-    runtime::launch(
-      ask_about_ties<record, typename records::compare>,
-      of_all,
-      stream,
-      source.first,
-      count,
-      notes,
-      ranks,
-      indices,
-      wrong,
-      source.comp);
-    runtime::launch(
-      settle_ties<record, typename records::compare>,
-      of_all,
-      stream,
-      source.first,
-      count,
-      notes,
-      ranks,
-      indices,
-      wrong,
-      source.comp);
+    auto* const wrong       = runtime::at_offset<std::uint32_t>(base, p.sort); // which is done
+    auto const look_at_ties = [&](auto kernel) {
+      runtime::launch(kernel, of_all, stream, source.first, count, notes, ranks, indices, wrong, source.comp);
+    };
+    look_at_ties(ask_about_ties<record, typename records::compare>);
+    look_at_ties(settle_ties<record, typename records::compare>);
     if constexpr (records::are_elsewhere)
     {
       runtime::launch(ask_about_indices<record, typename records::compare>,
