@@ -3,6 +3,7 @@
 
 #include <gpusort/algorithm.h>
 #include <gpusort/dispatch/call.h>
+#include <gpusort/expensive.h>
 
 #include <thrust/detail/execution_policy.h>
 

@@ -6,6 +6,7 @@
 #include <gpusort/dispatch/selection.h>
 #include <gpusort/dispatch/stable_host_sort.h>
 #include <gpusort/dispatch/system.h>
+#include <gpusort/expensive.h>
 #include <gpusort/hybrid/sequential.h>
 #include <gpusort/merge/sequential.h>
 #include <gpusort/quicksort/sequential.h>
@@ -22,6 +23,7 @@
 #if defined(__CUDACC__)
 #  include <gpusort/hybrid/device.cuh>
 #  include <gpusort/merge/device.cuh>
+#  include <gpusort/merge/few_comparisons.cuh>
 #  include <gpusort/quicksort/device.cuh>
 #  include <gpusort/radix/device.cuh>
 #  include <gpusort/radix/fields.cuh>
@@ -169,8 +171,37 @@ private:
 };
 
 #if defined(__CUDACC__)
+namespace dispatch
+{
+
+/// Whether Compare compares elements through their indices, and takes long.
+template <class Compare>
+inline constexpr bool is_expensive_at_index_v = false;
+
+/// `Usual`, but for indices under a comparator that takes long.
+template <class Usual>
+struct sparing_backend
+{
+  template <class Compare>
+  using form = std::conditional_t<is_expensive_at_index_v<Compare>, merge::few_comparisons, Usual>;
+
+  template <class Key, class Value, class Compare>
+  static std::size_t scratch_bytes(std::size_t n)
+  {
+    return form<Compare>::template scratch_bytes<Key, Value, Compare>(n);
+  }
+
+  template <class Key, class Value, class Compare>
+  static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
+  {
+    form<Compare>::template sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
+  }
+};
+
+} // namespace dispatch
+
 template <>
-struct device_backend<hybrid_sort_t> : hybrid::device
+struct device_backend<hybrid_sort_t> : dispatch::sparing_backend<hybrid::device>
 {};
 
 template <>
@@ -178,7 +209,7 @@ struct device_backend<quicksort_t> : quick::device
 {};
 
 template <>
-struct device_backend<merge_sort_t> : merge::device
+struct device_backend<merge_sort_t> : dispatch::sparing_backend<merge::device>
 {};
 
 // Numbers are sorted by their own bits, everything else by its image.
@@ -205,9 +236,15 @@ struct device_backend<radix_sort_t>
 namespace dispatch
 {
 
+/// Whether Algorithm asks comparators that take long as little as it can, on the GPU.
+template <class Algorithm>
+inline constexpr bool spares_comparisons_v =
+  std::is_same_v<Algorithm, merge_sort_t> || std::is_same_v<Algorithm, hybrid_sort_t>;
+
 /// Whether the back end of Algorithm moves the keys themselves; otherwise they are sorted by index.
 template <class Algorithm, class Key, class Value, class Compare>
-inline constexpr bool moves_keys_v = sorts_directly_v<Key>;
+inline constexpr bool moves_keys_v =
+  sorts_directly_v<Key> && !(spares_comparisons_v<Algorithm> && is_expensive_v<Compare>);
 
 template <class Key, class Value, class Compare>
 inline constexpr bool moves_keys_v<radix_sort_t, Key, Value, Compare> =

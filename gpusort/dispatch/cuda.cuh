@@ -75,6 +75,9 @@ struct gpusort::hybrid::records_of<std::uint32_t, gpusort::dispatch::compare_at<
 namespace gpusort::dispatch
 {
 
+template <class Key, class Compare, class Index>
+inline constexpr bool is_expensive_at_index_v<compare_at<Key, Compare, Index>> = is_expensive_v<Compare>;
+
 /// How one call is carried out, decided from types: which of keys and values the back end moves, and which are gathered
 /// once by a sorted index. `Value` is no_value for keys alone.
 template <class Algorithm, class Key, class Value, class Compare>

@@ -23,31 +23,6 @@
 namespace gpusort::merge
 {
 
-/// Launches `recover` after the last of `passes` passes, whose arrays are `keys` and `values`.
-template <class Key, class Value>
-void recover_after(cudaStream_t stream,
-                   Key* const (&keys)[2],
-                   Value* const (&values)[2],
-                   std::size_t n,
-                   pass_check const* checks,
-                   int passes,
-                   wave_verdict const* wave = nullptr)
-{
-  std::size_t const blocks = runtime::blocks_for(n, recover_items);
-  runtime::launch(
-    recover<Key, Value>,
-    {blocks < most_recover_blocks ? blocks : most_recover_blocks, recover_threads},
-    stream,
-    keys[0],
-    keys[1],
-    values[0],
-    values[1],
-    n,
-    checks,
-    passes,
-    wave);
-}
-
 /// Merge sort of inputs that are not too large: by value in one block or one wave of blocks, if the comparator agrees to that, or in one
 /// cluster, or many runs at once. Stable; any comparator.
 struct many_ways

@@ -9,6 +9,7 @@
 #include <gpusort/merge/runs_in_tile.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/residency.cuh>
 
 #include <cstddef>
@@ -315,6 +316,31 @@ recover(Key* keys,
       values[i] = values_alternate[i];
     }
   }
+}
+
+/// Launches `recover` after the last of `passes` passes, whose arrays are `keys` and `values`.
+template <class Key, class Value>
+void recover_after(cudaStream_t stream,
+                   Key* const (&keys)[2],
+                   Value* const (&values)[2],
+                   std::size_t n,
+                   pass_check const* checks,
+                   int passes,
+                   wave_verdict const* wave = nullptr)
+{
+  std::size_t const blocks = runtime::blocks_for(n, recover_items);
+  runtime::launch(
+    recover<Key, Value>,
+    {blocks < most_recover_blocks ? blocks : most_recover_blocks, recover_threads},
+    stream,
+    keys[0],
+    keys[1],
+    values[0],
+    values[1],
+    n,
+    checks,
+    passes,
+    wave);
 }
 
 } // namespace gpusort::merge

@@ -395,4 +395,15 @@ inline constexpr std::size_t least_in_wave = (std::size_t{1} << 16) + 1;
 /// or a quarter: 2^12 14.6 and 15.9.
 inline constexpr unsigned most_cluster_blocks = 8;
 
+/// Few comparisons: bytes of indices that a block sorts or merges, and how many of these a thread writes: each of its searches asks up to 12 times, so
+/// that of 64 elements 0.16 times for each. Where a tile is sorted half as many, for twice the threads, up to so many elements altogether, whose
+/// number's logarithm has room for it. Counted for random keys, in n log2 n: 2^12 0.99, 2^16 1.03, 2^20 1.05, 2^24 1.06, 2^26 1.04.
+inline constexpr std::size_t sparing_tile_bytes   = 16384;
+inline constexpr int sparing_items                = 64;
+inline constexpr std::size_t most_for_short_parts = std::size_t{1} << 24;
+inline constexpr int sparing_cut_threads          = 128;
+
+/// The least input whose order is looked at before it is sorted so: a glance asks 2048 times.
+inline constexpr std::size_t least_to_look_sparingly = std::size_t{1} << 16;
+
 } // namespace gpusort::merge

@@ -97,6 +97,54 @@ static_assert(std::is_same_v<selected_t<__half, std::greater<>>, radix_sort_t>);
 static_assert(std::is_same_v<selected_t<int, thrust::greater<float>>, merge_sort_t>);
 static_assert(std::is_same_v<selected_t<record, std::less<>>, merge_sort_t>);
 
+// What that means on the GPU: merge sort for what may be compared elsewhere.
+struct carrying
+{
+  int const* keys;
+
+  bool operator()(std::uint64_t a, std::uint64_t b) const
+  {
+    return keys[a] < keys[b];
+  }
+};
+template <class Key, class Compare>
+using on_gpu = dispatch::device_algorithm_t<automatic_t, Key, Compare>;
+static_assert(std::is_same_v<on_gpu<unsigned, carrying>, merge_sort_t>);
+static_assert(std::is_same_v<on_gpu<std::int64_t, carrying>, merge_sort_t>);
+static_assert(std::is_same_v<on_gpu<record*, derived_less>, merge_sort_t>);
+static_assert(std::is_same_v<on_gpu<std::uint16_t, carrying>, hybrid_sort_t>);
+static_assert(std::is_same_v<on_gpu<float, carrying>, hybrid_sort_t>);
+static_assert(std::is_same_v<on_gpu<unsigned, derived_less>, hybrid_sort_t>);
+static_assert(std::is_same_v<on_gpu<unsigned, bool (*)(unsigned, unsigned)>, hybrid_sort_t>);
+static_assert(std::is_same_v<on_gpu<unsigned, std::less<>>, radix_sort_t>);
+static_assert(std::is_same_v<dispatch::device_algorithm_t<hybrid_sort_t, unsigned, carrying>, hybrid_sort_t>);
+
+// What is marked as taking long sorts as it did.
+static_assert(is_expensive_v<decltype(expensive(carrying{}))> && !is_expensive_v<carrying>);
+
+TEST(Queries, ExpensiveComparatorsOnTheHost)
+{
+  std::vector<int> const keys{3, 1, 2, 0, 1};
+  std::vector<int> const sorted{3, 1, 4, 2, 0};
+  auto const order = expensive(carrying{keys.data()});
+  auto const check = [&](auto algorithm) {
+    std::vector<int> indices{0, 1, 2, 3, 4};
+    gpusort::sort(algorithm, indices.begin(), indices.end(), order);
+    EXPECT_EQ(indices, sorted);
+  };
+  check(automatic);
+  check(hybrid_sort);
+  check(merge_sort);
+
+  // One that may not be called when it is const.
+  int asked            = 0;
+  auto const counting  = [&asked](int a, int b) mutable { return ++asked, a < b; };
+  std::vector<int> own = keys;
+  gpusort::stable_sort(own.begin(), own.end(), expensive(counting));
+  EXPECT_EQ(own, (std::vector<int>{0, 1, 1, 2, 3}));
+  EXPECT_GE(asked, 4);
+}
+
 /// The order of two keys, as radix sort sees it.
 template <class Key, class Compare>
 bool goes_before(Key a, Key b)
