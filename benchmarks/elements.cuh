@@ -3,6 +3,7 @@
 
 #include <benchmarks/options.h>
 #include <gpusort/algorithm.h>
+#include <gpusort/expensive.h>
 #include <gpusort/order.h>
 #include <testing/support/inputs.h>
 
@@ -85,7 +86,9 @@ constexpr char const* name_of(order o)
     case order::greater: return "greater";
     case order::fields: return "fields";
     case order::custom: return "custom";
-    default: return "scrambled";
+    case order::scrambled: return "scrambled";
+    case order::slow: return "slow";
+    default: return "expensive";
   }
   // clang-format on
 }
@@ -121,6 +124,25 @@ struct by_product
   }
 };
 
+/// By an integer that takes long to compute from a key, of which no two have the same.
+struct by_long_computation
+{
+  static constexpr int steps = 300;
+
+  __host__ __device__ static u32 computed(u32 key)
+  {
+    for (int i = 0; i < steps; ++i)
+    {
+      key = (key ^ key >> 15) * 0x9e3779b1u;
+    }
+    return key;
+  }
+  __host__ __device__ bool operator()(u32 a, u32 b) const
+  {
+    return computed(a) < computed(b);
+  }
+};
+
 template <int Words>
 auto by_fields_of(record<Words> const*)
 {
@@ -151,9 +173,17 @@ auto comparator()
   {
     return by_first_field{};
   }
-  else
+  else if constexpr (Order == order::scrambled)
   {
     return by_product{};
+  }
+  else if constexpr (Order == order::slow)
+  {
+    return by_long_computation{};
+  }
+  else
+  {
+    return gpusort::expensive(by_long_computation{});
   }
 }
 

@@ -68,6 +68,7 @@ std::vector<combination> const& combinations()
     one<r96, no_value, order::custom>(),    one<two_words, no_value, order::fields>(),
     one<r16, no_value, order::fields>(),    one<r32, no_value, order::fields>(),
     one<r256, no_value, order::custom>(),   one<r64, no_value, order::scrambled>(),
+    one<u32, no_value, order::slow>(),      one<u32, no_value, order::expensive>(),
   };
   return all;
 }
@@ -84,7 +85,7 @@ constexpr char const* help = R"(gpusort_bench: times this library beside Thrust 
                         (records)
                                                                                             [u32,u64]
   --values=LIST         all, or some of none u32 u64 16B                                       [none]
-  --comparator=LIST     all, or some of less greater fields custom scrambled                   [less]
+  --comparator=LIST     all, or some of less greater fields custom scrambled slow expensive    [less]
   --n=LIST              numbers, powers, ranges: 100000,2^20,2^8..2^30,2^8..2^30:2 (every other power)
                                                                          [2^10,2^16,2^20,2^24,2^28]
   --distributions=LIST  all, or some of the names that --list prints                        [uniform]

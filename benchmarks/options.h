@@ -39,14 +39,17 @@ struct options
 };
 
 /// The order that keys are sorted in. By fields: `gpusort::by`, which radix sort reads. A custom comparator is one that no library knows: it gets a comparison sort. It orders
-/// keys as `less` does; a scrambled one has an order of its own, of which their values say nothing.
+/// keys as `less` does; a scrambled one has an order of its own, of which their values say nothing. A slow one does, too, and takes hundreds of
+/// instructions that wait for each other; an expensive one is the same, marked by `gpusort::expensive`.
 enum class order
 {
   less,
   greater,
   fields,
   custom,
-  scrambled
+  scrambled,
+  slow,
+  expensive
 };
 
 } // namespace gpusort::benchmarks
