@@ -166,7 +166,7 @@ template <class Algorithm, class Key, class Compare>
 inline constexpr bool supports_v = Algorithm::template supports<Key, Compare>;
 
 /// The algorithm that `automatic` runs on the GPU for `Key`s under `Compare`. Where that is merge sort, hybrid sort splits large
-/// inputs first, with the same result.
+/// inputs first, unless keys may be numbers or addresses of what is compared, with the same result.
 template <class Key, class Compare>
 using selected_t = std::conditional_t<has_radix_order_v<Key, Compare>, radix_sort_t, merge_sort_t>;
 

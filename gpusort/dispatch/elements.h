@@ -1,6 +1,8 @@
 // What the elements of a call are: how they may be moved, whether there are values, whether the range is an array.
 #pragma once
 
+#include <gpusort/expensive.h>
+
 #include <thrust/iterator/discard_iterator.h>
 #include <thrust/iterator/iterator_traits.h>
 #include <thrust/tuple.h>
@@ -44,6 +46,7 @@ using value_of_t = typename ::cuda::std::iterator_traits<Iterator>::value_type;
 template <class Compare> struct device_compare { using type = Compare; };
 template <class T> struct device_compare<std::less<T>> { using type = ::cuda::std::less<T>; };
 template <class T> struct device_compare<std::greater<T>> { using type = ::cuda::std::greater<T>; };
+template <class T> struct device_compare<expensive_compare<T>> { using type = expensive_compare<typename device_compare<T>::type>; };
 // clang-format on
 template <class Compare>
 using device_compare_t = typename device_compare<Compare>::type;

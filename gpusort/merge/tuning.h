@@ -396,11 +396,12 @@ inline constexpr std::size_t least_in_wave = (std::size_t{1} << 16) + 1;
 inline constexpr unsigned most_cluster_blocks = 8;
 
 /// Few comparisons: bytes of indices that a block sorts or merges, and how many of these a thread writes: each of its searches asks up to 12 times, so
-/// that of 64 elements 0.16 times for each. Where a tile is sorted half as many, for twice the threads, up to so many elements altogether, whose
-/// number's logarithm has room for it. Counted for random keys, in n log2 n: 2^12 0.99, 2^16 1.03, 2^20 1.05, 2^24 1.06, 2^26 1.04.
+/// that of 64 elements 0.16 times for each. Where a tile is sorted half as many, for twice the threads, up to so many elements altogether. Counted for
+/// random keys, in n log2 n: 2^12 0.99, 2^16 1.03, 2^20 1.01, 2^24 1.03, 2^26 1.04; for those that ask most, 1.097 at 69,632. Half as many at all sizes:
+/// 1.101 at 278,528.
 inline constexpr std::size_t sparing_tile_bytes   = 16384;
 inline constexpr int sparing_items                = 64;
-inline constexpr std::size_t most_for_short_parts = std::size_t{1} << 24;
+inline constexpr std::size_t most_for_short_parts = std::size_t{1} << 17;
 inline constexpr int sparing_cut_threads          = 128;
 
 /// The least input whose order is looked at before it is sorted so: a glance asks 2048 times.

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -116,6 +117,59 @@ TEST(FewComparisons, LargeInputs)
   }
   // Parts of another length.
   check(automatic, keys_of(distribution::uniform, (std::size_t{1} << 24) + 12'345), 0);
+}
+
+/// What asks most: every merge takes from both of its runs by turns to their ends, and there is one more pass for a few elements.
+std::vector<std::uint32_t> worst(int log2, std::size_t more)
+{
+  std::size_t const n = std::size_t{1} << log2;
+  std::vector<std::uint32_t> keys;
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    std::uint32_t reversed = 0;
+    for (int bit = 0; bit < log2; ++bit)
+    {
+      reversed |= (i >> bit & 1u) << (31 - bit);
+    }
+    keys.push_back(reversed);
+  }
+  for (std::size_t i = 0; i < more; ++i)
+  {
+    keys.push_back(keys[i] | 1u);
+  }
+  return keys;
+}
+
+TEST(FewComparisons, WhatAsksMost)
+{
+  for (std::size_t const more : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{200}})
+  {
+    check(automatic, worst(12, more), 0);
+    check(automatic, worst(13, more), 0);
+  }
+}
+
+TEST(FewComparisons, LargeInputsThatAskMost)
+{
+  for (int log2 = 15; log2 <= 24; ++log2)
+  {
+    for (int part = 4; part <= 8; part += 2)
+    {
+      check(automatic, worst(log2, std::size_t{1} << (log2 - part)), 0);
+    }
+  }
+}
+
+TEST(FewComparisons, OrdersThatAreHostFunctions)
+{
+  std::size_t const n = 5000;
+  auto const in       = keys_of(distribution::uniform, n);
+  guarded_array<std::uint32_t> keys(n);
+  std::uint32_t* const first = keys.load(in.data(), n);
+  gpusort::sort(thrust::device, first, first + n, expensive(std::greater<std::uint32_t>{}));
+  std::vector<std::uint32_t> sorted = in;
+  std::sort(sorted.begin(), sorted.end(), std::greater<std::uint32_t>{});
+  EXPECT_TRUE(keys.holds(sorted.data()));
 }
 
 TEST(FewComparisons, LargeInputsInOrderAreAskedAboutOnce)

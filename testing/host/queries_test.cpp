@@ -7,6 +7,7 @@
 #include <cuda/std/functional>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <thrust/execution_policy.h>
 #include <thrust/functional.h>
 
 #include <cstddef>
@@ -135,6 +136,12 @@ TEST(Queries, ExpensiveComparatorsOnTheHost)
   check(automatic);
   check(hybrid_sort);
   check(merge_sort);
+
+  // One that takes references to what it might change.
+  auto const by_reference  = [](int& a, int& b) { return a < b; };
+  std::vector<int> changed = keys;
+  gpusort::stable_sort(thrust::seq, changed.begin(), changed.end(), expensive(by_reference));
+  EXPECT_EQ(changed, (std::vector<int>{0, 1, 1, 2, 3}));
 
   // One that may not be called when it is const.
   int asked            = 0;
