@@ -131,7 +131,6 @@ struct by_long_computation
 
   __host__ __device__ static u32 computed(u32 key)
   {
-#pragma unroll 1
     for (int i = 0; i < steps; ++i)
     {
       key = (key ^ key >> 15) * 0x9e3779b1u;
