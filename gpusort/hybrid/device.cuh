@@ -7,6 +7,7 @@
 #include <gpusort/hybrid/by_value.cuh>
 #include <gpusort/hybrid/kernels.cuh>
 #include <gpusort/hybrid/tuning.h>
+#include <gpusort/merge/choice.h>
 #include <gpusort/merge/device.cuh>
 #include <gpusort/merge/kernels.cuh>
 #include <gpusort/merge/natural_order.cuh>
@@ -119,69 +120,73 @@ struct sample_sort
       cuts += at;
       if constexpr (merge::one_wave::can_sort<Key, Value, Compare> && Form::merges_small_inputs)
       {
-        in_wave = merge::one_wave::may_sort<Key, Value, Compare>(n);
+        in_wave = merge::choice_for(n, merge::kind_of<Key, Value, Compare>()).in_wave;
         verdict = layout.add(in_wave ? 1 : 0, sizeof(merge::wave_verdict));
         wave    = layout.add(1, in_wave ? merge::one_wave::plan<Key, Value>(n).layout.bytes() : 0);
       }
     }
   };
 
-  /// Whether n elements are merged and not split.
-  template <class Key, class Value, class Compare>
-  static bool is_merged(std::size_t n)
-  {
-    return Form::merges_small_inputs && !is_worth_splitting(n, sizeof(Key) + value_bytes_v<carried_t<Value>>)
-        && merge::many_ways::can_sort<Key, Value, Compare>(n);
-  }
-
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return tries_number<Key, Value, Compare>(n)
-           ? scratch_of<Key, Value, Compare>(n).layout.bytes()
-           : bytes_without_numbers<Key, Value, Compare>(n);
+    merge::choice const chosen = choice_for<Key, Value, Compare>(n);
+    return chosen.by_number ? scratch_of<Key, Value, Compare>(n, chosen.rest).layout.bytes()
+                            : bytes_of_rest<Key, Value, Compare>(n, chosen.rest);
   }
 
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
+    merge::choice const chosen   = choice_for<Key, Value, Compare>(n, runtime::shared_bytes_of_device());
     merge::wave_verdict* verdict = nullptr;
-    if (tries_number<Key, Value, Compare>(n))
+    if (chosen.by_number)
     {
-      auto const pieces = scratch_of<Key, Value, Compare>(n);
+      auto const pieces = scratch_of<Key, Value, Compare>(n, chosen.rest);
       void* const base  = pieces.layout.base(scratch);
       verdict           = runtime::at_offset<merge::wave_verdict>(base, pieces.verdict);
       scratch           = runtime::at_offset<void>(base, pieces.sort);
       sort_by_number(stream, scratch, keys, values, n, verdict, comp);
     }
-    if (is_merged<Key, Value, Compare>(n))
+    if (chosen.rest == merge::way::split)
     {
-      merge::many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp, verdict);
+      split(stream, scratch, keys, values, n, verdict, comp);
     }
     else
     {
-      split(stream, scratch, keys, values, n, verdict, comp);
+      merge::many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, chosen.rest, comp, verdict);
     }
   }
 
 private:
+  /// How n elements are sorted, where a block may have so much shared memory.
   template <class Key, class Value, class Compare>
-  static bool tries_number([[maybe_unused]] std::size_t n)
+  static merge::choice choice_for(std::size_t n, std::size_t shared_bytes = runtime::least_shared_bytes)
   {
-    using sorter = by_number<Key, carried_t<Value>, Compare>;
+    using sorter         = by_number<Key, carried_t<Value>, Compare>;
+    merge::input_kind of = merge::kind_of<Key, Value, Compare>(shared_bytes);
+    of.has_split         = true;
     if constexpr (Form::tries_numbers && sorter::is_possible)
     {
-      return n >= Form::least_by_number(sorter::record_bytes) && sorter::can_sort(n);
+      if (sorter::can_sort(n))
+      {
+        of.least_by_number = Form::least_by_number(sorter::record_bytes);
+      }
     }
-    return false;
+    merge::choice chosen = merge::choice_for(n, of);
+    if (!Form::merges_small_inputs)
+    {
+      chosen.rest = merge::way::split;
+    }
+    return chosen;
   }
 
+  /// Of what numbers leave.
   template <class Key, class Value, class Compare>
-  static std::size_t bytes_without_numbers(std::size_t n)
+  static std::size_t bytes_of_rest(std::size_t n, merge::way by)
   {
-    return is_merged<Key, Value, Compare>(n)
-           ? merge::many_ways::scratch_bytes<Key, Value, Compare>(n)
-           : plan<Key, carried_t<Value>, Compare>(n).layout.bytes();
+    return by == merge::way::split ? plan<Key, carried_t<Value>, Compare>(n).layout.bytes()
+                                   : merge::many_ways::scratch_bytes<Key, Value, Compare>(n, by);
   }
 
   /// Where numbers are tried, which takes turns with what follows.
@@ -192,11 +197,11 @@ private:
   };
 
   template <class Key, class Value, class Compare>
-  static scratch_pieces scratch_of(std::size_t n)
+  static scratch_pieces scratch_of(std::size_t n, merge::way by)
   {
     using sorter = by_number<Key, carried_t<Value>, Compare>;
     scratch_pieces pieces;
-    std::size_t bytes = bytes_without_numbers<Key, Value, Compare>(n);
+    std::size_t bytes = bytes_of_rest<Key, Value, Compare>(n, by);
     if constexpr (Form::tries_numbers && sorter::is_possible)
     {
       bytes = std::max(bytes, sorter::scratch_bytes(n));
@@ -414,7 +419,7 @@ struct stable_form
 
   static constexpr std::size_t least_by_number(std::size_t record_bytes)
   {
-    return hybrid::least_by_number(record_bytes);
+    return merge::least_by_number_of(record_bytes);
   }
 };
 

@@ -18,21 +18,6 @@ struct block_shape
   int blocks; // a multiprocessor: what registers are shared out for
 };
 
-/// Whether a split is worth its launches, for n elements of so many bytes, keys and values counted; fewer are merged. Measured on
-/// an H200 with CUDA 13.0, uniform keys, us by merge sort and by hybrid sort (of versions before small tiles had few elements a
-/// thread):
-///   4-byte keys: 2^18 36 and 68, 2^20 68 and 102, 2^21 144 and 129; with 4-byte values: 2^20 117 and 122, 2^21 232 and 162;
-///   8-byte keys: 2^18 48 and 72, 2^20 104 and 127, 2^21 200 and 178; with 8-byte values: 2^19 75 and 110, 2^20 168 and 142;
-///   16 bytes: 2^18 62 and 99, 2^19 115 and 122, 2^20 216 and 153; 64 bytes: 2^15 57 and 68, 2^16 97 and
-///   133 (91 and 83 with buckets of 1280 in a block, for which not every device has room). Merge sort ends sooner where keys or
-///   values have more than 16 bytes: see merge/tuning.h.
-constexpr bool is_worth_splitting(std::size_t n, std::size_t element_bytes)
-{
-  constexpr std::size_t most       = std::size_t{17} << 16;
-  constexpr std::size_t most_bytes = most * 8;
-  return n > most || n > most_bytes / element_bytes;
-}
-
 /// The most buckets that a level splits a segment into, as a power of two.
 inline constexpr int most_log2 = 8;
 
@@ -184,15 +169,6 @@ inline constexpr int leftover_blocks = 2;
 
 /// Records of up to so many bytes are looked into for a number to go by.
 inline constexpr std::size_t most_numbered_bytes = 2048;
-
-/// The least input of records of so many bytes that is tried by a number. Measured on an H200 with CUDA 13.0, us split or merged, by a number,
-/// and where there is none to go by: 32 bytes 2^18 133, 94, 194, 2^20 251, 134, 312; 64 bytes 2^16 86, 65, 140, 2^17 128, 68, 261, 2^18 174, 83,
-/// 222, 2^20 498, 185, 549, 2^24 7,046, 2,523, 7,448; 96 bytes 2^17 176, 72, 216, 2^20 777, 236, 816; 256 bytes (which are split by
-/// index) 2^17 199, 111, 409, 2^20 1,479, 463, 1,656.
-constexpr std::size_t least_by_number(std::size_t record_bytes)
-{
-  return std::size_t{1} << (record_bytes <= 64 ? 18 : 17);
-}
 
 /// The blocks that do so, and what each thread of those that read numbers has under way.
 inline constexpr int number_threads               = 256;

@@ -4,6 +4,7 @@
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 
+#include <gpusort/merge/choice.h>
 #include <gpusort/merge/in_block.cuh>
 #include <gpusort/merge/in_cluster.cuh>
 #include <gpusort/merge/in_wave.cuh>
@@ -23,13 +24,29 @@
 namespace gpusort::merge
 {
 
+/// What the choice goes by, of elements and comparator, where a block may have so much shared memory; without a way to split, or numbers in
+/// records.
+template <class Key, class Value, class Compare>
+input_kind kind_of(std::size_t shared_bytes = runtime::least_shared_bytes)
+{
+  input_kind of{sizeof(Key), block::value_bytes_v<Value>};
+  of.has_wave    = one_wave::can_sort<Key, Value, Compare>;
+  of.has_cluster = sizeof(Key) <= block::widest_moved_key;
+  if constexpr (radix::tries_values_v<Key, Value, Compare>)
+  {
+    using few  = one_block_storage<Key, Value, Compare, block_class::few>;
+    using many = one_block_storage<Key, Value, Compare, block_class::many>;
+    static_assert(sizeof(few) <= runtime::least_shared_bytes);
+    of.most_in_block =
+      static_cast<std::size_t>(sizeof(many) <= shared_bytes ? many::by_value::most : few::by_value::most);
+  }
+  return of;
+}
+
 /// Merge sort of inputs that are not too large: by value in one block or one wave of blocks, if the comparator agrees to that, or in one
 /// cluster, or many runs at once. Stable; any comparator.
 struct many_ways
 {
-  template <class Key, class Value, input_class Class>
-  static constexpr many_way_shape shape_v = many_way_traits<Key, Value, Class>::shape;
-
   template <class Key, class Value, class Compare>
   struct plan
   {
@@ -43,11 +60,8 @@ struct many_ways
     runtime::layout layout;
 
     explicit plan(std::size_t n)
-        : blocks(class_for(n, shape_v<Key, Value, input_class::tiny>, shape_v<Key, Value, input_class::small>))
-        , steps(many_way_plan_for(n,
-                                  blocks == input_class::tiny    ? shape_v<Key, Value, input_class::tiny>
-                                  : blocks == input_class::small ? shape_v<Key, Value, input_class::small>
-                                                                 : shape_v<Key, Value, input_class::medium>))
+        : blocks(class_of(n, sizeof(Key), block::value_bytes_v<Value>))
+        , steps(many_way_plan_of(n, sizeof(Key), block::value_bytes_v<Value>))
     {
       if (!steps.is_possible || steps.passes == 0)
       {
@@ -64,7 +78,7 @@ struct many_ways
       std::size_t bytes = merging.bytes();
       if constexpr (one_wave::can_sort<Key, Value, Compare>)
       {
-        in_wave = one_wave::may_sort<Key, Value, Compare>(n);
+        in_wave = choice_for(n, kind_of<Key, Value, Compare>()).in_wave;
         verdict = layout.add(in_wave ? 1 : 0, sizeof(wave_verdict));
         bytes   = in_wave ? std::max(bytes, one_wave::plan<Key, Value>(n).layout.bytes()) : bytes;
       }
@@ -75,17 +89,11 @@ struct many_ways
     }
   };
 
-  /// Whether n elements are few enough.
+  /// `by`: one of the ways up to many_ways.
   template <class Key, class Value, class Compare>
-  static bool can_sort(std::size_t n)
+  static std::size_t scratch_bytes(std::size_t n, way by)
   {
-    return n <= most_for_many_ways && plan<Key, Value, Compare>(n).steps.is_possible;
-  }
-
-  template <class Key, class Value, class Compare>
-  static std::size_t scratch_bytes(std::size_t n)
-  {
-    return plan<Key, Value, Compare>(n).layout.bytes();
+    return by < way::one_tile ? 0 : plan<Key, Value, Compare>(n).layout.bytes();
   }
 
   /// `wave`: a verdict that says whether they are sorted already, or null.
@@ -95,20 +103,88 @@ struct many_ways
                    Key* keys,
                    Value* values,
                    std::size_t n,
+                   way by,
                    Compare comp,
                    wave_verdict const* wave = nullptr)
   {
-    constexpr bool are_alike     = shape_v<Key, Value, input_class::small> == shape_v<Key, Value, input_class::medium>;
+    if (by < way::one_tile)
+    {
+      sort_in_one_block(stream, keys, values, n, by, comp);
+    }
+    else if (by != way::in_cluster || !sort_in_one_cluster(stream, keys, values, n, comp))
+    {
+      sort_many_ways(stream, scratch, keys, values, n, wave, comp);
+    }
+  }
+
+private:
+  /// Sorts what a block tries by value.
+  template <class Key, class Value, class Compare>
+  static void sort_in_one_block([[maybe_unused]] cudaStream_t stream,
+                                [[maybe_unused]] Key* keys,
+                                [[maybe_unused]] Value* values,
+                                [[maybe_unused]] std::size_t n,
+                                [[maybe_unused]] way by,
+                                [[maybe_unused]] Compare comp)
+  {
+    if constexpr (radix::tries_values_v<Key, Value, Compare>)
+    {
+      if (by == way::few_in_block)
+      {
+        sort_in_block_of<block_class::few>(stream, keys, values, n, comp);
+      }
+      else
+      {
+        sort_in_block_of<block_class::many>(stream, keys, values, n, comp);
+      }
+    }
+  }
+  template <block_class Class, class Key, class Value, class Compare>
+  static void sort_in_block_of(cudaStream_t stream, Key* keys, Value* values, std::size_t n, Compare comp)
+  {
+    using storage = one_block_storage<Key, Value, Compare, Class>;
+    runtime::launch(sort_in_block<Class, Key, Value, Compare>,
+                    {1, storage::by_value::shape.threads, sizeof(storage)},
+                    stream,
+                    keys,
+                    values,
+                    static_cast<int>(n),
+                    comp);
+  }
+
+  /// Sorts what is for a cluster, if the device has room for it: whether that is so.
+  template <class Key, class Value, class Compare>
+  static bool sort_in_one_cluster(cudaStream_t stream, Key* keys, Value* values, std::size_t n, Compare comp)
+  {
+    static_assert(most_cluster_blocks <= runtime::portable_cluster);
+    // Wide keys stay where they are, and blocks would have to compare those of others.
+    if constexpr (sizeof(Key) <= block::widest_moved_key)
+    {
+      using storage   = cluster_storage<Key, Value, Compare>;
+      unsigned blocks = 2;
+      while (blocks < most_cluster_blocks && std::size_t{storage::tile} * blocks < n)
+      {
+        blocks *= 2;
+      }
+      auto* const kernel = sort_in_cluster<Key, Value, Compare>;
+      runtime::launch_shape const shape{blocks, storage::threads, sizeof(storage), sizeof(storage), blocks};
+      if (runtime::can_launch_cluster(kernel, shape, stream))
+      {
+        runtime::launch(kernel, shape, stream, keys, values, static_cast<int>(n), comp);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  template <class Key, class Value, class Compare>
+  static void sort_many_ways(
+    cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, wave_verdict const* wave, Compare comp)
+  {
+    constexpr bool are_alike =
+      many_way_traits<Key, Value, input_class::small>::shape == many_way_traits<Key, Value, input_class::medium>::shape;
     constexpr input_class medium = are_alike ? input_class::small : input_class::medium;
-    if (sort_in_one_block(stream, keys, values, n, comp))
-    {
-      return;
-    }
     plan<Key, Value, Compare> const plan(n);
-    if (plan.steps.passes > 0 && sort_in_one_cluster(stream, keys, values, n, comp))
-    {
-      return;
-    }
     if constexpr (one_wave::can_sort<Key, Value, Compare>)
     {
       void* const base    = plan.layout.base(scratch);
@@ -132,62 +208,6 @@ struct many_ways
     {
       sort_in<medium>(stream, plan, scratch, keys, values, n, wave, comp);
     }
-  }
-
-private:
-  /// Sorts what a block may sort by value: whether that is so.
-  template <class Key, class Value, class Compare>
-  static bool sort_in_one_block(cudaStream_t stream, Key* keys, Value* values, std::size_t n, Compare comp)
-  {
-    if constexpr (radix::tries_values_v<Key, Value, Compare>)
-    {
-      return sort_in_block_of<block_class::few>(stream, keys, values, n, comp)
-          || sort_in_block_of<block_class::many>(stream, keys, values, n, comp);
-    }
-    return false;
-  }
-  template <block_class Class, class Key, class Value, class Compare>
-  static bool sort_in_block_of(cudaStream_t stream, Key* keys, Value* values, std::size_t n, Compare comp)
-  {
-    using storage        = one_block_storage<Key, Value, Compare, Class>;
-    constexpr auto shape = storage::by_value::shape;
-    if (n > std::size_t{storage::by_value::most} || sizeof(storage) > runtime::shared_bytes_of_device())
-    {
-      return false;
-    }
-    runtime::launch(sort_in_block<Class, Key, Value, Compare>,
-                    {1, shape.threads, sizeof(storage)},
-                    stream,
-                    keys,
-                    values,
-                    static_cast<int>(n),
-                    comp);
-    return true;
-  }
-
-  /// Sorts what is for a cluster, if the device has room for it: whether that is so.
-  template <class Key, class Value, class Compare>
-  static bool sort_in_one_cluster(cudaStream_t stream, Key* keys, Value* values, std::size_t n, Compare comp)
-  {
-    static_assert(most_cluster_blocks <= runtime::portable_cluster);
-    // Wide keys stay where they are, and blocks would have to compare those of others.
-    if constexpr (sizeof(Key) <= block::widest_moved_key)
-    {
-      using storage   = cluster_storage<Key, Value, Compare>;
-      unsigned blocks = 2;
-      while (blocks < most_cluster_blocks && std::size_t{storage::tile} * blocks < n)
-      {
-        blocks *= 2;
-      }
-      auto* const kernel = sort_in_cluster<Key, Value, Compare>;
-      runtime::launch_shape const shape{blocks, storage::threads, sizeof(storage), sizeof(storage), blocks};
-      if (n <= std::size_t{storage::tile} * blocks && runtime::can_launch_cluster(kernel, shape, stream))
-      {
-        runtime::launch(kernel, shape, stream, keys, values, static_cast<int>(n), comp);
-        return true;
-      }
-    }
-    return false;
   }
 
   template <input_class Class, class Key, class Value, class Compare>
@@ -378,21 +398,22 @@ struct device
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    return many_ways::can_sort<Key, Value, Compare>(n)
-           ? many_ways::scratch_bytes<Key, Value, Compare>(n)
-           : few_ways::scratch_bytes<Key, Value, Compare>(n);
+    way const by = choice_for(n, kind_of<Key, Value, Compare>()).rest;
+    return by == way::few_ways ? few_ways::scratch_bytes<Key, Value, Compare>(n)
+                               : many_ways::scratch_bytes<Key, Value, Compare>(n, by);
   }
 
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
-    if (many_ways::can_sort<Key, Value, Compare>(n))
+    way const by = choice_for(n, kind_of<Key, Value, Compare>(runtime::shared_bytes_of_device())).rest;
+    if (by == way::few_ways)
     {
-      many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
+      few_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
     }
     else
     {
-      few_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
+      many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, by, comp);
     }
   }
 };

@@ -20,7 +20,7 @@ namespace gpusort::merge
 template <class Key, class Value, block_class Class>
 struct value_block
 {
-  static constexpr one_block_shape shape = one_block_shape_for(Class, !std::is_empty_v<Value> || sizeof(Key) > 8);
+  static constexpr one_block_shape shape = one_block_shape_for(Class, sizeof(Key), block::value_bytes_v<Value>);
   static constexpr int most              = shape.threads * shape.items;
 
   using bits           = radix::value_bits_t<Key>;

@@ -299,14 +299,6 @@ struct one_wave
   template <class Key, class Value, class Compare>
   static constexpr bool can_sort = radix::tries_values_v<Key, Value, Compare> && radix::is_number_v<Key>;
 
-  /// Whether it is tried for n elements.
-  template <class Key, class Value, class Compare>
-  static constexpr bool may_sort(std::size_t n)
-  {
-    return can_sort<Key, Value, Compare> && n >= least_in_wave
-        && n <= radix::most_in_wave(sizeof(Key), value_bytes<Value>);
-  }
-
   /// Sorts n elements, or leaves them as they are: `all` says which. Returns whether it has been tried. `base`: a plan's memory.
   template <class Key, class Value, class Compare>
   static bool sort(cudaStream_t stream,

@@ -216,10 +216,6 @@ struct many_way_pass
 
 inline constexpr int most_many_way_passes = 3;
 
-/// The most elements that are merged many ways. Of more, blocks cannot hold the samples that would fill their tiles: u32, 2^21
-/// takes 194 us where pairs of runs take 144. As many as one wave may sort by value (radix/tuning.h), which few launches with nothing to do follow.
-inline constexpr std::size_t most_for_many_ways = std::size_t{17} << 16;
-
 /// How an input is sorted.
 struct many_way_plan
 {
@@ -364,6 +360,18 @@ constexpr input_class class_for(std::uint64_t n, many_way_shape const& tiny, man
   return n <= tile_of(small) * (is_alone ? 1 : most_ways(small)) ? input_class::small : input_class::medium;
 }
 
+/// The sort of n elements of so many bytes.
+constexpr input_class class_of(std::uint64_t n, std::size_t key_bytes, std::size_t value_bytes)
+{
+  return class_for(n,
+                   many_way_shape_for(key_bytes, value_bytes, input_class::tiny),
+                   many_way_shape_for(key_bytes, value_bytes, input_class::small));
+}
+constexpr many_way_plan many_way_plan_of(std::uint64_t n, std::size_t key_bytes, std::size_t value_bytes)
+{
+  return many_way_plan_for(n, many_way_shape_for(key_bytes, value_bytes, class_of(n, key_bytes, value_bytes)));
+}
+
 /// The one block that sorts an input by value, or by merging where the comparator sorts in another way.
 enum class block_class
 {
@@ -377,22 +385,15 @@ struct one_block_shape
   int items; // a thread
 };
 
-/// Measured on an H200 with CUDA 13.0, uniform keys in memory, us by value, by merging in the same block, and by merging in one block
-/// (2^10) or a cluster, which is what larger inputs get: u32 2^10 7.3, 12.1, 11.6, 2^12 10.8, 18.7, 17.7; u64 2^12 13.5, 26.7,
-/// 18.6; pairs of u32 2^11 11.1, 21.8, 17.3, 2^12 15.6, 26.9, 19.5; pairs of u64 2^11 12.5, 25.8, 19.5, 2^12 17.5, 34.5, 20.9. So with
-/// values, where less is gained than may be lost, a block takes fewer; so it does of records of more than 8 bytes. A cluster of which one block tries values first: u64 2^12 17.7.
-__host__ __device__ constexpr one_block_shape one_block_shape_for(block_class c, bool takes_fewer)
+/// For what was measured see most_in_block (choice.h).
+__host__ __device__ constexpr one_block_shape
+one_block_shape_for(block_class c, std::size_t key_bytes, std::size_t value_bytes)
 {
+  bool const takes_fewer = value_bytes != 0 || key_bytes > 8;
   return {512, c == block_class::few ? 2 : takes_fewer ? 5 : 9};
 }
 
-/// The least input that one wave of blocks tries to sort by value. Measured on an H200 with CUDA 13.0, uniform keys, us merged and in one
-/// wave: u32 2^16 27.4 and 27.6, 2^18 39.0 and 29.1, 2^20 73.6 and 34.8; u64 30.1, 29.7; 50.9, 33.7; 108, 45.6.
-inline constexpr std::size_t least_in_wave = (std::size_t{1} << 16) + 1;
-
-/// Blocks of the largest cluster that sorts an input. u32, us in a cluster and in two launches: 2^12 14.4 and
-/// 16.4, 2^13 17.0 and 17.6; of 16 blocks, 2^14 20.4 and 19.0. u64, 2^12: 16.2 and 18.9; pairs of u32 16.0 and 20.4. Tiles of a half
-/// or a quarter: 2^12 14.6 and 15.9.
+/// Blocks of the largest cluster that sorts an input: see most_in_cluster (choice.h).
 inline constexpr unsigned most_cluster_blocks = 8;
 
 /// Few comparisons: bytes of indices that a block sorts or merges, and how many of these a thread writes: each of its searches asks up to 12 times, so

@@ -8,6 +8,7 @@
 #include <gpusort/hybrid/device.cuh>
 #include <gpusort/hybrid/guesses.cuh>
 #include <gpusort/hybrid/tuning.h>
+#include <gpusort/merge/choice.h>
 #include <gpusort/merge/device.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/sort.h>
@@ -807,8 +808,8 @@ void check_where_splits_begin(std::size_t most)
 
 TEST(ComparisonPathsOfWords, WhereSplitsBegin)
 {
-  static_assert(!hybrid::is_worth_splitting(17 << 16, 8) && hybrid::is_worth_splitting((17 << 16) + 1, 8));
-  static_assert(!hybrid::is_worth_splitting(17 << 15, 16) && hybrid::is_worth_splitting((17 << 15) + 1, 16));
+  static_assert(!merge::is_worth_splitting(17 << 16, 8) && merge::is_worth_splitting((17 << 16) + 1, 8));
+  static_assert(!merge::is_worth_splitting(17 << 15, 16) && merge::is_worth_splitting((17 << 15) + 1, 16));
   if (in_a_hurry())
   {
     return;

@@ -5,6 +5,7 @@
 #include <testing/support/splitting.cuh>
 
 #include <gpusort/hybrid/tuning.h>
+#include <gpusort/merge/choice.h>
 #include <gpusort/merge/in_block.cuh>
 #include <gpusort/merge/in_wave.cuh>
 #include <gpusort/radix/tuning.h>
@@ -389,7 +390,7 @@ TEST(ValueOrderDenied, InOneWaveThatIsSplitThen)
 {
   using key           = std::uint64_t;
   std::size_t const n = (std::size_t{17} << 15) + 77;
-  ASSERT_TRUE(gpusort::hybrid::is_worth_splitting(n, 2 * sizeof(key)));
+  ASSERT_TRUE(gpusort::merge::is_worth_splitting(n, 2 * sizeof(key)));
   ASSERT_LE(n, gpusort::radix::most_in_wave(8, 8));
   auto const keys = make_keys<key>(n, mixed);
   check_stable<key>(keys, upwards{}, gpusort::hybrid_sort);

@@ -108,14 +108,26 @@ struct carrying
     return keys[a] < keys[b];
   }
 };
+struct by_threshold // which is no address
+{
+  int threshold;
+
+  bool operator()(unsigned a, unsigned b) const
+  {
+    return static_cast<int>(a) < threshold && static_cast<int>(b) >= threshold;
+  }
+};
 template <class Key, class Compare>
 using on_gpu = dispatch::device_algorithm_t<automatic_t, Key, Compare>;
 static_assert(std::is_same_v<on_gpu<unsigned, carrying>, merge_sort_t>);
 static_assert(std::is_same_v<on_gpu<std::int64_t, carrying>, merge_sort_t>);
 static_assert(std::is_same_v<on_gpu<record*, derived_less>, merge_sort_t>);
+static_assert(std::is_same_v<on_gpu<record*, thrust::less<record*>>, hybrid_sort_t>);
+static_assert(std::is_same_v<on_gpu<record const*, std::greater<>>, hybrid_sort_t>);
 static_assert(std::is_same_v<on_gpu<std::uint16_t, carrying>, hybrid_sort_t>);
 static_assert(std::is_same_v<on_gpu<float, carrying>, hybrid_sort_t>);
 static_assert(std::is_same_v<on_gpu<unsigned, derived_less>, hybrid_sort_t>);
+static_assert(std::is_same_v<on_gpu<unsigned, by_threshold>, hybrid_sort_t>);
 static_assert(std::is_same_v<on_gpu<unsigned, bool (*)(unsigned, unsigned)>, hybrid_sort_t>);
 static_assert(std::is_same_v<on_gpu<unsigned, std::less<>>, radix_sort_t>);
 static_assert(std::is_same_v<dispatch::device_algorithm_t<hybrid_sort_t, unsigned, carrying>, hybrid_sort_t>);
