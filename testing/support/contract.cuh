@@ -143,9 +143,13 @@ std::vector<std::size_t> sizes()
   return all;
 }
 
+/// Orders in which quicksort is run as well, one of a library and one of the user's: what it has of its own does not depend on which.
+template <class Order>
+inline constexpr bool is_for_quicksort_v = std::is_same_v<Order, std_less> || std::is_same_v<Order, function_object>;
+
 /// Sorts keys of a distribution with every algorithm and with Thrust, each from the same input. A named type, because an
 /// extended lambda may not be made inside a call that a generic lambda leads to.
-template <class Key, class Value>
+template <class Key, class Value, bool WithQuicksort>
 struct check_every_algorithm
 {
   device_range<Key, Value>& room;
@@ -164,6 +168,17 @@ struct check_every_algorithm
     if constexpr (gpusort::supports_v<gpusort::radix_sort_t, Key, Ours>)
     {
       with_both_functions(e, gpusort::radix_sort(thrust::device), ours, "radix_sort");
+    }
+    if constexpr (WithQuicksort)
+    {
+      auto const policy = gpusort::quicksort(thrust::device);
+      EXPECT_TRUE(room.matches_in_some_order(
+        e,
+        offset,
+        [&](auto first, auto last) { gpusort::sort(policy, first, last, ours); },
+        [&](auto first, auto last, auto attached) { gpusort::sort_by_key(policy, first, last, attached, ours); },
+        hosts))
+        << "quicksort";
     }
   }
 
@@ -197,7 +212,8 @@ public:
   void check(device_range<key, value>& room, distribution d, std::size_t n, std::size_t offset)
   {
     SCOPED_TRACE(::testing::Message() << n << " keys, " << name_of(d) << ", " << offset << " past an aligned address");
-    Case::order::template with<key>(check_every_algorithm<key, value>{room, d, n, offset});
+    constexpr bool with_quicksort = is_for_quicksort_v<typename Case::order>;
+    Case::order::template with<key>(check_every_algorithm<key, value, with_quicksort>{room, d, n, offset});
   }
 };
 

@@ -15,10 +15,24 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gpusort::testing
 {
+
+/// Elements by their bytes, key and values one after the other.
+using rows = std::vector<std::string>;
+
+template <class T>
+void append_to(rows& all, host_array<T> const& array)
+{
+  for (std::size_t i = 0; i < all.size(); ++i)
+  {
+    all[i].append(reinterpret_cast<char const*>(array.data() + i), sizeof(T));
+  }
+}
 
 // Values of one kind: made, loaded beside the keys, compared. The three kinds have the same members.
 template <class Value>
@@ -40,6 +54,10 @@ public:
     {
       return array.data();
     }
+    void append_to(rows& all) const
+    {
+      testing::append_to(all, array);
+    }
     host_array<Value> array;
   };
 
@@ -54,6 +72,12 @@ public:
   {
     return array_.holds(expected.array);
   }
+  on_host read() const
+  {
+    on_host copy(0);
+    copy.array = array_.read();
+    return copy;
+  }
 
 private:
   guarded_array<Value> array_;
@@ -67,9 +91,15 @@ public:
   {
     explicit on_host(std::size_t)
     {}
+    void append_to(rows&) const
+    {}
   };
   explicit values(std::size_t)
   {}
+  on_host read() const
+  {
+    return on_host(0);
+  }
   void load(on_host const&, std::size_t)
   {}
   ::testing::AssertionResult hold(on_host const&) const
@@ -97,6 +127,11 @@ public:
     {
       return thrust::make_zip_iterator(thrust::make_tuple(first.begin(), second.begin()));
     }
+    void append_to(rows& all) const
+    {
+      first.append_to(all);
+      second.append_to(all);
+    }
     first_values::on_host first;
     second_values::on_host second;
   };
@@ -114,6 +149,13 @@ public:
   {
     ::testing::AssertionResult const first = first_.hold(expected.first);
     return first ? second_.hold(expected.second) : first;
+  }
+  on_host read() const
+  {
+    on_host copy(0);
+    copy.first  = first_.read();
+    copy.second = second_.read();
+    return copy;
   }
 
 private:
@@ -171,17 +213,38 @@ public:
   ::testing::AssertionResult
   matches(expectation<Key, Value> const& e, std::size_t offset, SortKeys sort_keys, SortPairs sort_pairs)
   {
-    Key* const first = keys_.load(e.keys, offset);
-    if constexpr (std::is_same_v<Value, no_value>)
-    {
-      sort_keys(first, first + e.keys.size());
-    }
-    else
-    {
-      sort_pairs(first, first + e.keys.size(), attached_.load(e.attached, offset));
-    }
+    sort(e, offset, sort_keys, sort_pairs);
     ::testing::AssertionResult const keys = keys_.holds(e.sorted_keys);
     return keys ? attached_.hold(e.sorted_attached) : keys;
+  }
+
+  /// The same for a sort that is not stable: the keys are in order, they are the input's, with their values, and the guards are whole.
+  template <class SortKeys, class SortPairs, class Compare>
+  ::testing::AssertionResult matches_in_some_order(
+    expectation<Key, Value> const& e, std::size_t offset, SortKeys sort_keys, SortPairs sort_pairs, Compare comp)
+  {
+    sort(e, offset, sort_keys, sort_pairs);
+    host_array<Key> const keys                              = keys_.read();
+    typename expectation<Key, Value>::host_values const own = attached_.read();
+    ::testing::AssertionResult const key_guards             = keys_.holds(keys);
+    ::testing::AssertionResult const guards                 = key_guards ? attached_.hold(own) : key_guards;
+    if (!guards)
+    {
+      return guards;
+    }
+    if (!std::is_sorted(keys.begin(), keys.end(), comp))
+    {
+      return ::testing::AssertionFailure() << "keys are not in order";
+    }
+    rows actual(keys.size()), expected(keys.size());
+    append_to(actual, keys);
+    own.append_to(actual);
+    append_to(expected, e.keys);
+    e.attached.append_to(expected);
+    std::sort(actual.begin(), actual.end());
+    std::sort(expected.begin(), expected.end());
+    return actual == expected ? ::testing::AssertionSuccess()
+                              : ::testing::AssertionFailure() << "elements are not those of the input";
   }
 
   /// Thrust's stable sort of the input gives what the oracle gives.
@@ -198,6 +261,20 @@ public:
   }
 
 private:
+  template <class SortKeys, class SortPairs>
+  void sort(expectation<Key, Value> const& e, std::size_t offset, SortKeys& sort_keys, SortPairs& sort_pairs)
+  {
+    Key* const first = keys_.load(e.keys, offset);
+    if constexpr (std::is_same_v<Value, no_value>)
+    {
+      sort_keys(first, first + e.keys.size());
+    }
+    else
+    {
+      sort_pairs(first, first + e.keys.size(), attached_.load(e.attached, offset));
+    }
+  }
+
   guarded_array<Key> keys_;
   values<Value> attached_;
 };
