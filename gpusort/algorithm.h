@@ -94,8 +94,8 @@ struct device_backend : detail::no_backend
 {};
 
 /// What a bare policy means. On the GPU radix sort when the keys have a radix order under the comparator, and otherwise hybrid sort,
-/// which merges what is not worth a split; but merge sort for keys that may be numbers or addresses of what is compared: pointers, and integers of 4
-/// bytes or more under a comparator that may carry an address. On the host radix sort for keys of up to 64 bits that have such an order, and otherwise the C++
+/// which merges what is not worth a split; but merge sort for keys that may be numbers or addresses of what is compared: pointers under a comparator of
+/// the user's, and integers of 4 bytes or more under one that may carry an address. On the host radix sort for keys of up to 64 bits that have such an order, and otherwise the C++
 /// library's stable sort. Stable; O(n log n) or O(n x bytes of a key).
 struct automatic_t : algorithm<automatic_t>
 {

@@ -9,7 +9,8 @@
 namespace gpusort::dispatch
 {
 
-/// Whether a comparator may carry an address: it has room for one. Of a function pointer nobody knows.
+/// Whether a comparator may carry an address: it has room for one. So has every lambda for host and device that captures something, which nvcc
+/// wraps. Of a function pointer nobody knows.
 template <class Compare>
 inline constexpr bool may_carry_address_v =
   sizeof(Compare) >= sizeof(void*) && alignof(Compare) >= alignof(void*) && !std::is_pointer_v<Compare>;

@@ -57,16 +57,17 @@ struct sample_sort
     };
 
     split_depth depth;
-    int tile     = 0; // elements
-    bool in_wave = false; // first, if all blocks can run at once
+    int tile = 0; // elements
+    bool in_wave; // first, if all blocks can run at once
     level_plan levels[most_levels];
     std::size_t counts_of_groups = 0; // of all levels
     std::size_t keys = 0, values = 0, all = 0, counts = 0, works = 0, left = 0, large = 0, leftovers = 0, cuts = 0;
     std::size_t verdict = 0, wave = 0;
     runtime::layout layout;
 
-    explicit plan(std::size_t n)
+    explicit plan(std::size_t n, bool tries_wave = false)
         : depth(split_depth_for(n, most, most_by_value, Form::log2_of_level))
+        , in_wave(tries_wave)
     {
       constexpr block_shape shape = tile_shape_v<Key, Value>;
       tile = shape.threads * rows_for(n, depth, sizeof(Key) + value_bytes_v<Value>, shape.threads, shape.items);
@@ -120,7 +121,6 @@ struct sample_sort
       cuts += at;
       if constexpr (merge::one_wave::can_sort<Key, Value, Compare> && Form::merges_small_inputs)
       {
-        in_wave = merge::choice_for(n, merge::kind_of<Key, Value, Compare>()).in_wave;
         verdict = layout.add(in_wave ? 1 : 0, sizeof(merge::wave_verdict));
         wave    = layout.add(1, in_wave ? merge::one_wave::plan<Key, Value>(n).layout.bytes() : 0);
       }
@@ -131,8 +131,8 @@ struct sample_sort
   static std::size_t scratch_bytes(std::size_t n)
   {
     merge::choice const chosen = choice_for<Key, Value, Compare>(n);
-    return chosen.by_number ? scratch_of<Key, Value, Compare>(n, chosen.rest).layout.bytes()
-                            : bytes_of_rest<Key, Value, Compare>(n, chosen.rest);
+    return chosen.by_number ? scratch_of<Key, Value, Compare>(n, chosen).layout.bytes()
+                            : bytes_of_rest<Key, Value, Compare>(n, chosen);
   }
 
   template <class Key, class Value, class Compare>
@@ -142,7 +142,7 @@ struct sample_sort
     merge::wave_verdict* verdict = nullptr;
     if (chosen.by_number)
     {
-      auto const pieces = scratch_of<Key, Value, Compare>(n, chosen.rest);
+      auto const pieces = scratch_of<Key, Value, Compare>(n, chosen);
       void* const base  = pieces.layout.base(scratch);
       verdict           = runtime::at_offset<merge::wave_verdict>(base, pieces.verdict);
       scratch           = runtime::at_offset<void>(base, pieces.sort);
@@ -150,11 +150,11 @@ struct sample_sort
     }
     if (chosen.rest == merge::way::split)
     {
-      split(stream, scratch, keys, values, n, verdict, comp);
+      split(stream, scratch, keys, values, n, chosen.in_wave, verdict, comp);
     }
     else
     {
-      merge::many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, chosen.rest, comp, verdict);
+      merge::many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, chosen, comp, verdict);
     }
   }
 
@@ -173,20 +173,17 @@ private:
         of.least_by_number = Form::least_by_number(sorter::record_bytes);
       }
     }
-    merge::choice chosen = merge::choice_for(n, of);
-    if (!Form::merges_small_inputs)
-    {
-      chosen.rest = merge::way::split;
-    }
-    return chosen;
+    merge::choice const chosen = merge::choice_for(n, of);
+    return Form::merges_small_inputs ? chosen : merge::choice{chosen.by_number, false, merge::way::split};
   }
 
   /// Of what numbers leave.
   template <class Key, class Value, class Compare>
-  static std::size_t bytes_of_rest(std::size_t n, merge::way by)
+  static std::size_t bytes_of_rest(std::size_t n, merge::choice const& chosen)
   {
-    return by == merge::way::split ? plan<Key, carried_t<Value>, Compare>(n).layout.bytes()
-                                   : merge::many_ways::scratch_bytes<Key, Value, Compare>(n, by);
+    return chosen.rest == merge::way::split
+           ? plan<Key, carried_t<Value>, Compare>(n, chosen.in_wave).layout.bytes()
+           : merge::many_ways::scratch_bytes<Key, Value, Compare>(n, chosen);
   }
 
   /// Where numbers are tried, which takes turns with what follows.
@@ -197,11 +194,11 @@ private:
   };
 
   template <class Key, class Value, class Compare>
-  static scratch_pieces scratch_of(std::size_t n, merge::way by)
+  static scratch_pieces scratch_of(std::size_t n, merge::choice const& chosen)
   {
     using sorter = by_number<Key, carried_t<Value>, Compare>;
     scratch_pieces pieces;
-    std::size_t bytes = bytes_of_rest<Key, Value, Compare>(n, by);
+    std::size_t bytes = bytes_of_rest<Key, Value, Compare>(n, chosen);
     if constexpr (Form::tries_numbers && sorter::is_possible)
     {
       bytes = std::max(bytes, sorter::scratch_bytes(n));
@@ -235,12 +232,13 @@ private:
                     Key* keys,
                     Value* values,
                     std::size_t n,
+                    bool tries_wave,
                     merge::wave_verdict const* wave,
                     Compare comp)
   {
     using carried              = carried_t<Value>;
     auto* const carried_values = reinterpret_cast<carried*>(values);
-    plan<Key, carried, Compare> const plan(n);
+    plan<Key, carried, Compare> const plan(n, tries_wave);
     void* const base = plan.layout.base(scratch);
     buffers<Key, carried> const at{
       {keys, runtime::at_offset<Key>(base, plan.keys)},

@@ -9,7 +9,7 @@
 namespace gpusort::merge
 {
 
-/// The ways to sort, each for more elements than the one before.
+/// The ways to sort, each for more elements than the one before; of the last two, an algorithm has one.
 enum class way
 {
   few_in_block, // by value in one block, or by merging where the comparator sorts in another way

@@ -52,16 +52,17 @@ struct many_ways
   {
     input_class blocks;
     many_way_plan steps;
-    bool in_wave     = false; // first, if blocks have room for it
+    bool in_wave; // first, if blocks have room for it
     std::size_t keys = 0, values = 0, verdict = 0;
     std::size_t wave       = 0; // and afterwards:
     std::size_t checks     = 0;
     std::size_t samples[2] = {}; // passes take turns
     runtime::layout layout;
 
-    explicit plan(std::size_t n)
+    explicit plan(std::size_t n, bool tries_wave = false)
         : blocks(class_of(n, sizeof(Key), block::value_bytes_v<Value>))
         , steps(many_way_plan_of(n, sizeof(Key), block::value_bytes_v<Value>))
+        , in_wave(tries_wave)
     {
       if (!steps.is_possible || steps.passes == 0)
       {
@@ -78,7 +79,6 @@ struct many_ways
       std::size_t bytes = merging.bytes();
       if constexpr (one_wave::can_sort<Key, Value, Compare>)
       {
-        in_wave = choice_for(n, kind_of<Key, Value, Compare>()).in_wave;
         verdict = layout.add(in_wave ? 1 : 0, sizeof(wave_verdict));
         bytes   = in_wave ? std::max(bytes, one_wave::plan<Key, Value>(n).layout.bytes()) : bytes;
       }
@@ -89,31 +89,30 @@ struct many_ways
     }
   };
 
-  /// `by`: one of the ways up to many_ways.
   template <class Key, class Value, class Compare>
-  static std::size_t scratch_bytes(std::size_t n, way by)
+  static std::size_t scratch_bytes(std::size_t n, choice const& chosen)
   {
-    return by < way::one_tile ? 0 : plan<Key, Value, Compare>(n).layout.bytes();
+    return chosen.rest < way::one_tile ? 0 : plan<Key, Value, Compare>(n, chosen.in_wave).layout.bytes();
   }
 
-  /// `wave`: a verdict that says whether they are sorted already, or null.
+  /// In one of the ways up to many_ways. `wave`: a verdict that says whether they are sorted already, or null.
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream,
                    void* scratch,
                    Key* keys,
                    Value* values,
                    std::size_t n,
-                   way by,
+                   choice const& chosen,
                    Compare comp,
                    wave_verdict const* wave = nullptr)
   {
-    if (by < way::one_tile)
+    if (chosen.rest < way::one_tile)
     {
-      sort_in_one_block(stream, keys, values, n, by, comp);
+      sort_in_one_block(stream, keys, values, n, chosen.rest, comp);
     }
-    else if (by != way::in_cluster || !sort_in_one_cluster(stream, keys, values, n, comp))
+    else if (chosen.rest != way::in_cluster || !sort_in_one_cluster(stream, keys, values, n, comp))
     {
-      sort_many_ways(stream, scratch, keys, values, n, wave, comp);
+      sort_many_ways(stream, scratch, keys, values, n, chosen.in_wave, wave, comp);
     }
   }
 
@@ -179,12 +178,19 @@ private:
 
   template <class Key, class Value, class Compare>
   static void sort_many_ways(
-    cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, wave_verdict const* wave, Compare comp)
+    cudaStream_t stream,
+    void* scratch,
+    Key* keys,
+    Value* values,
+    std::size_t n,
+    bool tries_wave,
+    wave_verdict const* wave,
+    Compare comp)
   {
     constexpr bool are_alike =
       many_way_traits<Key, Value, input_class::small>::shape == many_way_traits<Key, Value, input_class::medium>::shape;
     constexpr input_class medium = are_alike ? input_class::small : input_class::medium;
-    plan<Key, Value, Compare> const plan(n);
+    plan<Key, Value, Compare> const plan(n, tries_wave);
     if constexpr (one_wave::can_sort<Key, Value, Compare>)
     {
       void* const base    = plan.layout.base(scratch);
@@ -398,22 +404,22 @@ struct device
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)
   {
-    way const by = choice_for(n, kind_of<Key, Value, Compare>()).rest;
-    return by == way::few_ways ? few_ways::scratch_bytes<Key, Value, Compare>(n)
-                               : many_ways::scratch_bytes<Key, Value, Compare>(n, by);
+    choice const chosen = choice_for(n, kind_of<Key, Value, Compare>());
+    return chosen.rest == way::few_ways ? few_ways::scratch_bytes<Key, Value, Compare>(n)
+                                        : many_ways::scratch_bytes<Key, Value, Compare>(n, chosen);
   }
 
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
-    way const by = choice_for(n, kind_of<Key, Value, Compare>(runtime::shared_bytes_of_device())).rest;
-    if (by == way::few_ways)
+    choice const chosen = choice_for(n, kind_of<Key, Value, Compare>(runtime::shared_bytes_of_device()));
+    if (chosen.rest == way::few_ways)
     {
       few_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, comp);
     }
     else
     {
-      many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, by, comp);
+      many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, chosen, comp);
     }
   }
 };

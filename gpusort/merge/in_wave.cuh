@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gpusort/merge/checks.cuh>
-#include <gpusort/merge/tuning.h>
 #include <gpusort/radix/findings.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/one_wave.cuh>

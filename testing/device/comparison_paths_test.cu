@@ -823,6 +823,16 @@ TEST(ComparisonPathsOfWords, ScratchIsOneMoreArrayAndLittle)
   std::uint32_t* const none = nullptr;
   std::size_t const alone   = most_in_tile<std::uint32_t, gpusort::block::no_values>;
   EXPECT_EQ(gpusort::workspace_bytes(gpusort::hybrid_sort(thrust::device), none, none + alone, less_than{}), 0u);
+  // What one block sorts by value.
+  std::size_t const in_block = merge::most_in_block(merge::block_class::many, sizeof(std::uint32_t), 0);
+  ASSERT_GT(in_block, alone);
+  for (std::size_t const more : {std::size_t{0}, std::size_t{1}})
+  {
+    std::uint32_t* const end = none + in_block + more;
+    EXPECT_EQ(gpusort::workspace_bytes(gpusort::hybrid_sort(thrust::device), none, end, less_than{}) > 0, more > 0);
+    EXPECT_EQ(gpusort::workspace_bytes(gpusort::merge_sort(thrust::device), none, end, less_than{}) > 0, more > 0);
+    EXPECT_EQ(gpusort::workspace_bytes(gpusort::quicksort(thrust::device), none, end, less_than{}) > 0, more > 0);
+  }
   for (int log2 = 22; log2 <= 34; ++log2)
   {
     std::size_t const n = std::size_t{1} << log2;

@@ -10,12 +10,14 @@
 #include <thrust/copy.h>
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
+#include <thrust/functional.h>
 #include <thrust/iterator/reverse_iterator.h>
 #include <thrust/reverse.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <numeric>
@@ -200,6 +202,55 @@ TEST(DropInElement, WhoseNamespaceHasFunctionsOfOurNames)
   keys = input;
   gpusort::stable_sort(keys.begin(), keys.end(), gpusort::by(users_own::cell_of{}));
   EXPECT_TRUE(same(keys, true));
+}
+
+/// By what it points to.
+struct by_pointee
+{
+  __host__ __device__ bool operator()(std::uint32_t const* a, std::uint32_t const* b) const
+  {
+    return *a < *b;
+  }
+};
+
+// By their addresses, which is another algorithm for `automatic`, and by what they point to.
+TEST(DropInElement, Pointers)
+{
+  using pointer = std::uint32_t const*;
+  std::vector<std::size_t> sizes{2, 1000, 1025, 4608, 4609, 20'011};
+  if (std::getenv("GPUSORT_TEST_STEP") == nullptr)
+  {
+    sizes.insert(sizes.end(), {70'001, 1'300'003});
+  }
+  for (std::size_t const n : sizes)
+  {
+    SCOPED_TRACE(n);
+    std::vector<unsigned> const pointees = numbers(n, 300);
+    guarded_array<std::uint32_t> memory(n);
+    pointer const base = memory.load(pointees.data(), n);
+    std::vector<pointer> in(n), by_address(n), by_number(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      in[i]         = base + i * 7919 % n;
+      by_address[i] = base + i;
+    }
+    by_number = in;
+    std::stable_sort(by_number.begin(), by_number.end(), [&](pointer a, pointer b) {
+      return pointees[static_cast<std::size_t>(a - base)] < pointees[static_cast<std::size_t>(b - base)];
+    });
+
+    guarded_array<pointer> keys(n);
+    keys.load(in.data(), n, 1);
+    gpusort::sort(thrust::device, keys.begin(), keys.end());
+    EXPECT_TRUE(keys.holds(by_address.data()));
+    keys.load(in.data(), n, 1);
+    gpusort::sort(thrust::device, keys.begin(), keys.end(), thrust::greater<pointer>{});
+    std::reverse(by_address.begin(), by_address.end());
+    EXPECT_TRUE(keys.holds(by_address.data()));
+    keys.load(in.data(), n, 1);
+    gpusort::stable_sort(thrust::device, keys.begin(), keys.end(), by_pointee{});
+    EXPECT_TRUE(keys.holds(by_number.data()));
+  }
 }
 
 TEST(DropInElement, ThatKnowsWhereItLivesIsMovedByItsOwnCode)

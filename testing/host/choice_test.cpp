@@ -98,6 +98,10 @@ TEST(Choice, WhereWaysBegin)
                        {way::split, all}}));
   EXPECT_EQ(ways_of(others(16, 0)),
             (stretches{{way::one_tile, 2560}, {way::in_cluster, 8192}, {way::many_ways, 17 << 15}, {way::split, all}}));
+  // Records that values may tell apart, and values that are wider than keys.
+  EXPECT_EQ(ways_of(numbers(12, 0)).at(1), (stretch{way::many_in_block, 2560}));
+  EXPECT_EQ(ways_of(numbers(8, 0)).at(1), (stretch{way::many_in_block, 4608}));
+  EXPECT_EQ(ways_of(others(4, 32)).at(1), (stretch{way::in_cluster, 4096}));
   EXPECT_EQ(ways_of(unsplit(numbers(4, 4))),
             (stretches{{way::few_in_block, 1024},
                        {way::many_in_block, 2560},
@@ -130,6 +134,11 @@ TEST(Choice, LessRoom)
   EXPECT_EQ(choice_for(1024, of).rest, way::few_in_block);
   EXPECT_EQ(choice_for(1025, of).rest, way::one_tile);
   EXPECT_EQ(choice_for(8192, of).rest, way::in_cluster);
+  // Scratch memory is that of the least room: what takes none there takes none anywhere.
+  for (std::size_t n = 2; n <= 8192; ++n)
+  {
+    EXPECT_TRUE(choice_for(n, of).rest >= way::one_tile || choice_for(n, numbers(8, 0)).rest < way::one_tile) << n;
+  }
   of.has_cluster = false;
   EXPECT_EQ(choice_for(8192, of).rest, way::many_ways);
 }
@@ -142,6 +151,10 @@ TEST(Choice, WhatIsTriedFirst)
   EXPECT_TRUE(choice_for(17 << 16, keys).in_wave);
   EXPECT_FALSE(choice_for((17 << 16) + 1, keys).in_wave);
   EXPECT_FALSE(choice_for(1 << 20, others(4, 0)).in_wave);
+  EXPECT_EQ(choice_for(600'000, numbers(8, 8)).rest, way::split);
+  EXPECT_TRUE(choice_for(600'000, numbers(8, 8)).in_wave);
+  EXPECT_TRUE(choice_for(1 << 20, numbers(8, 8)).in_wave);
+  EXPECT_FALSE(choice_for((1 << 20) + 1, numbers(8, 8)).in_wave);
 
   EXPECT_FALSE(choice_for((1 << 18) - 1, records(64)).by_number);
   EXPECT_TRUE(choice_for(1 << 18, records(64)).by_number);
@@ -186,7 +199,8 @@ TEST(Choice, EveryInputHasAWay)
           many_way_plan const merged = many_way_plan_of(n, key_bytes, value_bytes);
           ASSERT_TRUE(merged.is_possible);
           ASSERT_EQ(by == way::one_tile, merged.passes == 0);
-          ASSERT_TRUE(by != way::in_cluster || key_bytes <= 16);
+          std::size_t const tile = tile_of(many_way_shape_for(key_bytes, value_bytes, input_class::tiny));
+          ASSERT_TRUE(by != way::in_cluster || (n > tile && n <= tile * most_cluster_blocks));
         }
       }
     }

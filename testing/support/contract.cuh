@@ -7,6 +7,7 @@
 #include <testing/support/types.cuh>
 
 #include <gpusort/hybrid/tuning.h>
+#include <gpusort/merge/choice.h>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/sort.h>
