@@ -31,6 +31,14 @@ struct words
 template <class T>
 using words_of_t = words<word_t<T>, sizeof(T) / sizeof(word_t<T>)>;
 
+/// Neighbouring elements that memory is read and written by.
+template <class T, std::size_t Bytes = 16>
+struct alignas(Bytes) vector_of
+{
+  static constexpr int count = static_cast<int>(Bytes / sizeof(T));
+  T at[count];
+};
+
 /// Moves `count` words to `to`, the i-th of them from at(i), of which each thread has up to `UnderWay` under way. Called by `Threads` threads, of
 /// which each gives its number.
 template <unsigned Threads, unsigned UnderWay, class Word, class At>

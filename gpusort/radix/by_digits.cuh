@@ -5,6 +5,7 @@
 #include <gpusort/block/partition.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
+#include <gpusort/block/words.cuh>
 #include <gpusort/radix/few_values.cuh>
 #include <gpusort/radix/findings.cuh>
 #include <gpusort/radix/key_order.h>
@@ -534,23 +535,15 @@ __device__ void move_by_digits(
   }
 }
 
-/// Neighbouring elements that memory is read and written by.
-template <class T, std::size_t Bytes>
-struct alignas(Bytes) vector_of
-{
-  static constexpr int count = static_cast<int>(Bytes / sizeof(T));
-  T at[count];
-};
-
 template <class T>
 __device__ T reversed(T element)
 {
   return element;
 }
 template <class T, std::size_t Bytes>
-__device__ vector_of<T, Bytes> reversed(vector_of<T, Bytes> elements)
+__device__ block::vector_of<T, Bytes> reversed(block::vector_of<T, Bytes> elements)
 {
-  vector_of<T, Bytes> turned;
+  block::vector_of<T, Bytes> turned;
 #pragma unroll
   for (int i = 0; i < elements.count; ++i)
   {
@@ -601,7 +594,7 @@ __device__ void reverse(T* elements, std::size_t n)
 {
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8)
   {
-    using vector = vector_of<T, 16>;
+    using vector = block::vector_of<T, 16>;
     if (reinterpret_cast<std::uintptr_t>(elements) % sizeof(vector) == 0 && n % (2 * vector::count) == 0)
     {
       radix::reverse_by_blocks<vectors_reversed_at_once>(reinterpret_cast<vector*>(elements), n / vector::count);

@@ -443,7 +443,7 @@ private:
     }
     if (n >= least_to_glance)
     {
-      constexpr std::size_t step = std::size_t{glance_threads} * glance_rows(sizeof(Bits));
+      constexpr std::size_t step = glance_threads / 32 * glance_chunk<Bits>;
       runtime::launch(glance_at_order<Bits, IsFloat>,
                       {std::min(runtime::blocks_for(n, step), processors * glance_blocks_per_sm), glance_threads},
                       stream,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpusort/block/warp.cuh>
+#include <gpusort/block/words.cuh>
 #include <gpusort/radix/findings.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
@@ -14,6 +15,52 @@
 namespace gpusort::radix
 {
 
+/// Keys that a warp looks at together.
+template <class Bits>
+inline constexpr std::size_t glance_chunk = std::size_t{32} * glance_rows * block::vector_of<Bits>::count;
+
+/// How a key and the next compare, and whether the first is a -0.
+template <class Bits, bool IsFloat>
+__device__ std::uint32_t seen_of(key_order<Bits, IsFloat> const& order, Bits key, Bits next_rank)
+{
+  Bits const rank = order.rank_of(key);
+  return (rank < next_rank   ? seen::ascent
+          : next_rank < rank ? seen::descent
+                             : seen::alike)
+       | (order.loses(key) ? seen::twin : 0);
+}
+
+/// Looks at a chunk, which begins where vectors do, and at the key behind it. Called by all lanes of a warp; returns what each has seen.
+template <class Bits, bool IsFloat>
+__device__ std::uint32_t look_at_chunk(Bits const* chunk, key_order<Bits, IsFloat> const& order)
+{
+  using vector            = block::vector_of<Bits>;
+  unsigned const lane     = threadIdx.x % 32;
+  vector const* const own = reinterpret_cast<vector const*>(chunk) + lane;
+  vector held[glance_rows];
+#pragma unroll
+  for (int row = 0; row < glance_rows; ++row)
+  {
+    held[row] = own[row * 32];
+  }
+  Bits const behind  = lane == 0 ? chunk[glance_chunk<Bits>] : Bits{};
+  std::uint32_t seen = 0;
+#pragma unroll
+  for (int row = 0; row < glance_rows; ++row)
+  {
+    // The next key of the last lane is the first one's in the next row.
+    Bits const first_of_next = row + 1 < glance_rows ? held[(row + 1) % glance_rows].at[0] : behind;
+    Bits const next          = block::from_lane_behind(order.rank_of(lane == 0 ? first_of_next : held[row].at[0]));
+#pragma unroll
+    for (int i = 0; i < vector::count; ++i)
+    {
+      bool const is_last = i + 1 == vector::count;
+      seen |= seen_of(order, held[row].at[i], is_last ? next : order.rank_of(held[row].at[(i + 1) % vector::count]));
+    }
+  }
+  return seen;
+}
+
 /// Looks at all neighbours of n >= glance_threads keys if a sample is in order or reversed, until one pair says that the input is not. If all
 /// of it is, that is decided; if not, what has been seen is noted, and somebody else decides.
 /// Grid: any. Block: glance_threads.
@@ -23,8 +70,6 @@ __global__ void __launch_bounds__(glance_threads, runtime::resident_blocks(glanc
     Bits const* keys, std::size_t n, key_order<Bits, IsFloat> order, bool with_values, findings<Bits>* found)
 {
   __shared__ Bits sample[glance_threads];
-  constexpr std::size_t rows = glance_rows(sizeof(Bits));
-  constexpr std::size_t step = rows * glance_threads;
 
   runtime::wait_for_previous_kernel();
   unsigned const thread    = threadIdx.x;
@@ -49,45 +94,45 @@ __global__ void __launch_bounds__(glance_threads, runtime::resident_blocks(glanc
     return (all & stops) != 0 || (all & seen::no_longer) == seen::no_longer;
   };
   std::uint32_t const volatile& noted = found->seen;
-  std::uint32_t seen_here = 0, told = 0;
+
+  // Chunks begin where vectors do, and have a key behind them.
+  constexpr std::size_t chunk_size = glance_chunk<Bits>;
+  std::size_t const in_front       = (0 - reinterpret_cast<std::uintptr_t>(keys)) % 16 / sizeof(Bits);
+  std::size_t const chunks         = (n - 1 - in_front) / chunk_size;
+  std::size_t const warps          = std::size_t{gridDim.x} * (glance_threads / 32);
+  std::uint32_t told               = 0;
+  auto const tell                  = [&](std::uint32_t seen_by_lane) {
+    std::uint32_t const all = block::or_of_warp(seen_by_lane) | told;
+    if (all != told)
+    {
+      note_seen(*found, all);
+      told = all;
+    }
+  };
   std::uint32_t rounds = 0;
-  for (std::size_t begin = blockIdx.x * step; begin + 1 < n; begin += gridDim.x * step)
+  for (std::size_t chunk = std::size_t{blockIdx.x} * (glance_threads / 32) + thread / 32; chunk < chunks;
+       chunk += warps)
   {
     // Not always: all warps read the same word.
     bool const asks_others        = rounds++ % 16 == 15;
     std::uint32_t const by_others = asks_others ? block::or_of_warp(noted) : 0; // the same for all lanes
-    std::size_t const left        = n - begin;
-    Bits held[rows], next[rows];
-#pragma unroll
-    for (std::size_t i = 0; i < rows; ++i)
-    {
-      std::size_t const at = i * glance_threads + thread;
-      bool const is_pair   = at + 1 < left;
-      held[i]              = is_pair ? keys[begin + at] : Bits{};
-      next[i]              = is_pair ? keys[begin + at + 1] : Bits{};
-    }
-#pragma unroll
-    for (std::size_t i = 0; i < rows; ++i)
-    {
-      if (i * glance_threads + thread + 1 < left)
-      {
-        Bits const a = order.rank_of(held[i]);
-        Bits const b = order.rank_of(next[i]);
-        seen_here |= a < b ? seen::ascent : b < a ? seen::descent : seen::alike;
-        seen_here |= order.loses(held[i]) || order.loses(next[i]) ? seen::twin : 0;
-      }
-    }
-    seen_here = block::or_of_warp(seen_here);
-    if (seen_here != told)
-    {
-      note_seen(*found, seen_here);
-      told = seen_here;
-    }
-    if (is_ruled_out(seen_here | by_others))
+    tell(look_at_chunk(keys + in_front + chunk * chunk_size, order));
+    if (is_ruled_out(told | by_others))
     {
       break;
     }
   }
+  // The neighbours in front of the chunks, and behind them.
+  std::size_t const in_chunks = chunks * chunk_size;
+  std::uint32_t seen_here     = 0;
+  for (std::size_t i = std::size_t{blockIdx.x} * glance_threads + thread; i < n - 1 - in_chunks; i += warps * 32)
+  {
+    std::size_t const at = i < in_front ? i : i + in_chunks;
+    seen_here |= seen_of(order, keys[at], order.rank_of(keys[at + 1]));
+    seen_here |= order.loses(keys[at + 1]) ? seen::twin : 0;
+  }
+  tell(seen_here);
+
   if (is_last_block(found->order_blocks) && thread == 0)
   {
     std::uint32_t const all = noted;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <thrust/device_vector.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -31,7 +32,8 @@ struct outcome
 };
 
 template <class Key, class Compare = thrust::less<Key>>
-outcome<Key> glance(std::vector<Key> const& keys, bool with_values = false, unsigned blocks = 3)
+outcome<Key>
+glance(std::vector<Key> const& keys, bool with_values = false, unsigned blocks = 3, std::size_t skipped = 0)
 {
   using bits              = bits_t<Key>;
   constexpr bool is_float = kind_of<Key>() == key_kind::floating_point;
@@ -39,8 +41,8 @@ outcome<Key> glance(std::vector<Key> const& keys, bool with_values = false, unsi
   auto const found = gpusort::testing::allocate_on_device<findings<bits>>(1);
   gpusort::testing::require(cudaMemset(found.get(), 0, sizeof(findings<bits>)), "clear");
   glance_at_order<bits, is_float><<<blocks, glance_threads>>>(
-    reinterpret_cast<bits const*>(thrust::raw_pointer_cast(on_device.data())),
-    keys.size(),
+    reinterpret_cast<bits const*>(thrust::raw_pointer_cast(on_device.data())) + skipped,
+    keys.size() - skipped,
     make_key_order<Key, Compare>(),
     with_values,
     found.get());
@@ -53,7 +55,7 @@ outcome<Key> glance(std::vector<Key> const& keys, bool with_values = false, unsi
 
 std::vector<std::size_t> sizes()
 {
-  std::size_t const step = glance_threads * static_cast<std::size_t>(glance_rows(4));
+  std::size_t const step = glance_threads / 32 * glance_chunk<std::uint32_t>;
   return {glance_threads, glance_threads + 1, 5000, step, step + 1, 3 * step, 7 * step + 77};
 }
 
@@ -114,6 +116,44 @@ TEST(Glance, SeesOneThatIsOutOfOrder)
       EXPECT_EQ(of_same.is_reversed(), turns);
     }
   }
+}
+
+// Vectors of keys begin where addresses say, chunks of them later, and neither is to hide a pair.
+template <class Key>
+void find_what_is_out_of_order_behind(std::size_t skipped)
+{
+  std::size_t const chunk = glance_chunk<bits_t<Key>>;
+  std::size_t const n     = glance_threads + 2 * chunk + 5;
+  SCOPED_TRACE(::testing::Message() << sizeof(Key) << " bytes, all but " << skipped);
+  auto const up = keys_by<Key>(n, [=](std::size_t i) { return 1 + i * 100 / n; });
+  EXPECT_TRUE(glance(up, true, 2, skipped).is_sorted());
+  EXPECT_EQ((glance<Key, thrust::greater<Key>>(up, true, 2, skipped).found.decided), 0u);
+  std::vector<std::size_t> places = {skipped, n - 1, n - 2, n - 6};
+  for (std::size_t edge : {chunk, 2 * chunk, 3 * chunk, n - chunk})
+  {
+    for (std::size_t at = edge - 17; at <= std::min(n - 1, edge + 17); ++at)
+    {
+      places.push_back(at);
+    }
+  }
+  for (std::size_t const at : places)
+  {
+    auto keys = up;
+    keys[at]  = at == skipped ? 101 : 0;
+    EXPECT_EQ(glance(keys, false, 2, skipped).found.decided, 0u) << at << " of " << n;
+  }
+}
+
+TEST(Glance, WhereverKeysBegin)
+{
+  for (std::size_t skipped = 0; skipped < 4; ++skipped)
+  {
+    find_what_is_out_of_order_behind<std::uint8_t>(5 * skipped);
+    find_what_is_out_of_order_behind<std::int16_t>(3 * skipped);
+    find_what_is_out_of_order_behind<std::uint32_t>(skipped);
+    find_what_is_out_of_order_behind<double>(skipped);
+  }
+  find_what_is_out_of_order_behind<unsigned __int128>(1);
 }
 
 // They are alike, but a reversal of keys that are made of nothing else would exchange them.
