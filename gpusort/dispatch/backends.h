@@ -14,6 +14,7 @@
 #include <gpusort/radix/sequential.h>
 #include <gpusort/radix/tuning.h>
 
+#include <cuda/std/detail/__config>
 #include <nv/target>
 
 #include <cstddef>
@@ -58,6 +59,7 @@ struct sequential_backend<quicksort_t>
     return 0;
   }
 
+  _CCCL_EXEC_CHECK_DISABLE
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
@@ -74,6 +76,7 @@ struct sequential_backend<hybrid_sort_t>
     return hybrid::sequential_bytes<Element>(n);
   }
 
+  _CCCL_EXEC_CHECK_DISABLE
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
@@ -90,6 +93,7 @@ struct sequential_backend<merge_sort_t>
     return merge::sequential_bytes<Element>(n);
   }
 
+  _CCCL_EXEC_CHECK_DISABLE
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
@@ -106,6 +110,7 @@ struct sequential_backend<radix_sort_t>
     return radix::sequential_bytes<Element, Key, Compare>(n);
   }
 
+  _CCCL_EXEC_CHECK_DISABLE
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
@@ -132,6 +137,7 @@ struct sequential_backend<automatic_t>
     return sequential_backend<merge_sort_t>::scratch_bytes<Element, Key, Compare>(n);
   }
 
+  _CCCL_EXEC_CHECK_DISABLE
   template <class Policy, class Iterator, class KeyOf, class Compare>
   __host__ __device__ static void sort(Policy& policy, Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {

@@ -13,9 +13,11 @@
 #include <thrust/sort.h>
 #include <thrust/system/detail/generic/select_system.h>
 #include <thrust/tuple.h>
+#include <thrust/type_traits/is_contiguous_iterator.h>
 #include <thrust/type_traits/unwrap_contiguous_iterator.h>
 
 #include <cuda/std/detail/__config>
+#include <cuda/std/iterator>
 #include <nv/target>
 
 #if defined(__CUDACC__)
@@ -27,6 +29,7 @@
 #include <cstddef>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace gpusort::dispatch
 {
@@ -104,19 +107,34 @@ struct key_of_pair
   }
 };
 
+/// A pointer for an iterator that is as good as one. Thrust's own form of this warns of iterators that are host code.
+_CCCL_EXEC_CHECK_DISABLE
+template <class Iterator>
+__host__ __device__ auto unwrapped(Iterator first)
+{
+  if constexpr (thrust::is_contiguous_iterator_v<Iterator>)
+  {
+    return thrust::unwrap_contiguous_iterator(first);
+  }
+  else
+  {
+    return first;
+  }
+}
+
 /// What a sequential sort orders: keys, or pairs of key and value.
+_CCCL_EXEC_CHECK_DISABLE
 template <class KeyIterator, class ValueIterator>
 __host__ __device__ auto elements_from(KeyIterator keys, ValueIterator values)
 {
-  auto const first = thrust::try_unwrap_contiguous_iterator(keys);
   if constexpr (has_values_v<ValueIterator>)
   {
-    return thrust::make_zip_iterator(thrust::make_tuple(first, thrust::try_unwrap_contiguous_iterator(values)));
+    return thrust::make_zip_iterator(thrust::make_tuple(dispatch::unwrapped(keys), dispatch::unwrapped(values)));
   }
   else
   {
     (void) values;
-    return first;
+    return dispatch::unwrapped(keys);
   }
 }
 
@@ -183,6 +201,18 @@ constexpr void require_support()
   }
 }
 
+/// What the author of a call with constant elements reads.
+template <class Iterator>
+constexpr void require_writable()
+{
+  using raw       = decltype(dispatch::unwrapped(std::declval<Iterator>()));
+  using reference = typename ::cuda::std::iterator_traits<raw>::reference;
+  static_assert(!std::is_lvalue_reference_v<reference> || !std::is_const_v<std::remove_reference_t<reference>>
+                  || std::is_assignable_v<reference, value_of_t<Iterator>>,
+                "gpusort: this range can be read only: its iterators give references to constant elements, as those of "
+                "cbegin() and of a container that is const do.");
+}
+
 _CCCL_EXEC_CHECK_DISABLE
 template <class Function, class Algorithm, class Policy, class KeyIterator, class ValueIterator, class Compare>
 __host__ __device__ void
@@ -190,6 +220,11 @@ run(Policy& policy, KeyIterator keys_first, KeyIterator keys_last, ValueIterator
 {
   using key = value_of_t<KeyIterator>;
   require_support<Function, Algorithm, Policy, key, Compare>();
+  require_writable<KeyIterator>();
+  if constexpr (has_values_v<ValueIterator>)
+  {
+    require_writable<ValueIterator>();
+  }
 
   runtime::call_range const range(Function::name);
   std::ptrdiff_t const n = runtime::checked_size(static_cast<std::ptrdiff_t>(keys_last - keys_first));

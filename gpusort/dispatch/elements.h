@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpusort/expensive.h>
+#include <gpusort/radix/key_order.h>
 
 #include <thrust/iterator/discard_iterator.h>
 #include <thrust/iterator/iterator_traits.h>
@@ -41,11 +42,11 @@ inline constexpr bool has_values_v = !std::is_same_v<Iterator, no_values> && !is
 template <class Iterator>
 using value_of_t = typename ::cuda::std::iterator_traits<Iterator>::value_type;
 
-/// The comparator as kernels call it: those of namespace std are host functions, and have twins that are not.
+/// The comparator as kernels call it: those of namespace std are host functions, and have twins that are not; but for a program's own.
 // clang-format off
 template <class Compare> struct device_compare { using type = Compare; };
-template <class T> struct device_compare<std::less<T>> { using type = ::cuda::std::less<T>; };
-template <class T> struct device_compare<std::greater<T>> { using type = ::cuda::std::greater<T>; };
+template <class T> struct device_compare<std::less<T>> { using type = std::conditional_t<radix::is_specialised_v<std::less, T>, std::less<T>, ::cuda::std::less<T>>; };
+template <class T> struct device_compare<std::greater<T>> { using type = std::conditional_t<radix::is_specialised_v<std::greater, T>, std::greater<T>, ::cuda::std::greater<T>>; };
 template <class T> struct device_compare<expensive_compare<T>> { using type = expensive_compare<typename device_compare<T>::type>; };
 // clang-format on
 template <class Compare>

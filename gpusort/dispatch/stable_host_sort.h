@@ -26,7 +26,10 @@ void stable_host_sort(Iterator first, Iterator last, KeyOf key_of, Compare comp)
 {
   using value  = typename ::cuda::std::iterator_traits<Iterator>::value_type;
   auto compare = [&](auto const& a, auto const& b) { return runtime::compare_keys(comp, key_of(a), key_of(b)); };
-  if constexpr (std::is_same_v<typename ::cuda::std::iterator_traits<Iterator>::reference, value&>)
+  using traits = ::cuda::std::iterator_traits<Iterator>;
+  // The library cannot do with distances that its arithmetic makes wider.
+  constexpr bool counts_far = sizeof(typename traits::difference_type) >= sizeof(int);
+  if constexpr (counts_far && std::is_same_v<typename traits::reference, value&>)
   {
     std::stable_sort(first, last, compare);
   }
@@ -34,7 +37,11 @@ void stable_host_sort(Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
     std::vector<value> elements(first, last);
     std::stable_sort(elements.begin(), elements.end(), compare);
-    std::move(elements.begin(), elements.end(), first);
+    for (value& element : elements)
+    {
+      runtime::move_element(*first, element);
+      ++first;
+    }
   }
 }
 

@@ -6,7 +6,6 @@
 #include <gpusort/runtime/temporary.h>
 
 #include <cuda/std/detail/__config>
-#include <cuda/std/utility>
 
 #include <cstddef>
 #include <cstdint>
@@ -137,11 +136,11 @@ split(Iterator first, std::ptrdiff_t n, Element* buffer, unsigned char* bucket, 
   // bucket_end begins as where the bucket begins, and moves to its end as the bucket fills.
   for (std::ptrdiff_t i = 0; i < n; ++i)
   {
-    buffer[bucket_end[bucket[i]]++] = ::cuda::std::move(*(first + i));
+    runtime::move_element(buffer[bucket_end[bucket[i]]++], *(first + i));
   }
   for (std::ptrdiff_t i = 0; i < n; ++i)
   {
-    *(first + i) = ::cuda::std::move(buffer[i]);
+    runtime::move_element(*(first + i), buffer[i]);
   }
 }
 

@@ -5,7 +5,6 @@
 #include <gpusort/runtime/temporary.h>
 
 #include <cuda/std/detail/__config>
-#include <cuda/std/utility>
 
 #include <cstddef>
 
@@ -34,7 +33,7 @@ __host__ __device__ void merge_pass(In in, Out out, std::ptrdiff_t n, std::ptrdi
       // Of equivalent elements the left one was first in the input and stays first.
       bool const take_right = left == middle || (right != end && less(*(in + right), *(in + left)));
       std::ptrdiff_t& from  = take_right ? right : left;
-      *(out + to)           = ::cuda::std::move(*(in + from));
+      runtime::move_element(*(out + to), *(in + from));
       ++from;
     }
   }
@@ -71,7 +70,7 @@ __host__ __device__ void sort_with_buffer(Iterator first, std::ptrdiff_t n, Elem
   {
     for (std::ptrdiff_t i = 0; i < n; ++i)
     {
-      buffer[i] = ::cuda::std::move(*(first + i));
+      runtime::move_element(buffer[i], *(first + i));
     }
     merge::sort_runs(buffer, n, less);
   }

@@ -53,6 +53,39 @@ template <class T, class U> struct composite<::cuda::std::pair<T, U>> : composit
 template <class T, class U> struct composite<std::pair<T, U>> : composite_of<T, U> {};
 // clang-format on
 
+// A program may have a `<` of its own for pairs and tuples of its types, which its namespace leads to. Of a class derived from one, every operator
+// that would do for it does, and competes with those below, which are as good as the libraries' or better, but no better than any of a program's.
+namespace probe
+{
+template <class Composite>
+struct derived_from : Composite
+{};
+
+// clang-format off
+template <class... T> none operator<(::cuda::std::tuple<T...> const&, ::cuda::std::tuple<T...> const&);
+template <class... T> none operator>(::cuda::std::tuple<T...> const&, ::cuda::std::tuple<T...> const&);
+template <class T, class U> none operator<(::cuda::std::pair<T, U> const&, ::cuda::std::pair<T, U> const&);
+template <class T, class U> none operator>(::cuda::std::pair<T, U> const&, ::cuda::std::pair<T, U> const&);
+template <class T, class U> none operator<(std::pair<T, U> const&, std::pair<T, U> const&);
+template <class T, class U> none operator>(std::pair<T, U> const&, std::pair<T, U> const&);
+// clang-format on
+
+template <class Composite>
+using less_of =
+  decltype(std::declval<derived_from<Composite> const&>() < std::declval<derived_from<Composite> const&>());
+template <class Composite>
+using greater_of =
+  decltype(std::declval<derived_from<Composite> const&>() > std::declval<derived_from<Composite> const&>());
+
+template <template <class> class Comparison, class Composite, class = void>
+struct is_own : std::false_type
+{};
+template <template <class> class Comparison, class Composite>
+struct is_own<Comparison, Composite, std::void_t<Comparison<Composite>>>
+    : std::bool_constant<!std::is_same_v<Comparison<Composite>, none>>
+{};
+} // namespace probe
+
 template <std::size_t I, class... T>
 __host__ __device__ auto const& element(::cuda::std::tuple<T...> const& tuple)
 {
@@ -93,11 +126,11 @@ __host__ __device__ constexpr int field_bits()
   }
   else if constexpr (kind_of<T>() != key_kind::none)
   {
-    return has_built_in_order<T>::less ? static_cast<int>(sizeof(T)) * 8 : 0;
+    return has_built_in_order<T>::less && !probe::defines_three_way<T>::value ? static_cast<int>(sizeof(T)) * 8 : 0;
   }
   else if constexpr (composite<T>::known)
   {
-    return composite<T>::bits();
+    return probe::is_own<probe::less_of, T>::value ? 0 : composite<T>::bits();
   }
   else
   {
@@ -241,6 +274,22 @@ struct member
   }
 };
 
+/// Calls a member function.
+template <class Struct, class Function>
+struct method
+{
+  using pointer_type = Function Struct::*;
+
+  pointer_type pointer;
+
+  _CCCL_EXEC_CHECK_DISABLE
+  template <class Key>
+  __host__ __device__ auto operator()(Key const& key) const -> decltype((key.*pointer_type{})())
+  {
+    return (key.*pointer)();
+  }
+};
+
 /// The order of keys by the fields that its parts read, the first that differs deciding: what gpusort::by and
 /// gpusort::descending return. Parts are projections and orders. -0 and +0 are one number, NaNs lie at the ends.
 template <bool Descending, class... Parts>
@@ -288,7 +337,7 @@ public:
     static_assert(
       reads<A>() && reads<B>(),
       "gpusort: a projection of gpusort::by cannot be called with the keys: it has to be callable when it is "
-      "const, or a pointer to a data member.");
+      "const, or a pointer to a data member or to a const member function.");
     static_assert(
       !reads<A>() || bits<A>() > 0,
       "gpusort: what a projection of gpusort::by returns has no radix order: it has to be a number, a bool, an "
@@ -319,10 +368,10 @@ private:
   ::cuda::std::tuple<Parts...> parts_;
 };
 
-// What a user may write as a part: a function, a pointer to a data member, an order.
+// What a user may write as a part: a function, a pointer to a member, an order.
 // clang-format off
 template <class T> struct part { using type = projection<T>; };
-template <class Struct, class Field> struct part<Field Struct::*> { using type = projection<member<Struct, Field>>; };
+template <class Struct, class T> struct part<T Struct::*> { using type = projection<std::conditional_t<std::is_function_v<T>, method<Struct, T>, member<Struct, T>>>; };
 template <bool Descending, class... Parts> struct part<field_order<Descending, Parts...>> { using type = field_order<Descending, Parts...>; };
 // clang-format on
 
@@ -354,7 +403,8 @@ struct image_of<Key,
                 Compare,
                 std::enable_if_t<composite<Key>::known && (is_less_v<Compare, Key> || is_greater_v<Compare, Key>)>>
 {
-  static constexpr int bits = field_bits<Key>();
+  static constexpr int bits =
+    is_greater_v<Compare, Key> && probe::is_own<probe::greater_of, Key>::value ? 0 : field_bits<Key>();
 
   template <class Word>
   __host__ __device__ static Word read(Compare const&, Key const& key, int low)

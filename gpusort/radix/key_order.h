@@ -60,17 +60,32 @@ __host__ __device__ constexpr key_kind kind_of()
   }
 }
 
+// A program may specialise less and greater, those of std and those of cuda::std, which Thrust's are, for its own types. In the libraries that
+// give theirs a base for its argument types, one without is the program's.
+template <template <class, class, class> class Base, class Argument>
+std::true_type has_base_for_types(Base<Argument, Argument, bool> const*);
+std::false_type has_base_for_types(...);
+
+template <template <class> class Function, class T>
+inline constexpr bool is_specialised_v =
+  (std::is_enum_v<T> || std::is_class_v<T>)
+  && decltype(radix::has_base_for_types(static_cast<Function<T> const*>(nullptr)))::value
+       != decltype(radix::has_base_for_types(static_cast<Function<int> const*>(nullptr)))::value;
+
+template <template <class> class Function, class Compare, class Key>
+inline constexpr bool is_library_form_v =
+  std::is_same_v<Compare, Function<void>>
+  || (std::is_same_v<Compare, Function<Key>> && !is_specialised_v<Function, Key>);
+
 template <class Compare, class Key>
 inline constexpr bool is_less_v =
-  std::is_same_v<Compare, thrust::less<Key>> || std::is_same_v<Compare, thrust::less<void>>
-  || std::is_same_v<Compare, ::cuda::std::less<Key>> || std::is_same_v<Compare, ::cuda::std::less<void>>
-  || std::is_same_v<Compare, std::less<Key>> || std::is_same_v<Compare, std::less<void>>;
+  is_library_form_v<std::less, Compare, Key> || is_library_form_v<::cuda::std::less, Compare, Key>
+  || is_library_form_v<thrust::less, Compare, Key>;
 
 template <class Compare, class Key>
 inline constexpr bool is_greater_v =
-  std::is_same_v<Compare, thrust::greater<Key>> || std::is_same_v<Compare, thrust::greater<void>>
-  || std::is_same_v<Compare, ::cuda::std::greater<Key>> || std::is_same_v<Compare, ::cuda::std::greater<void>>
-  || std::is_same_v<Compare, std::greater<Key>> || std::is_same_v<Compare, std::greater<void>>;
+  is_library_form_v<std::greater, Compare, Key> || is_library_form_v<::cuda::std::greater, Compare, Key>
+  || is_library_form_v<thrust::greater, Compare, Key>;
 
 // Whether an enum defines < or > itself is found out by a competitor with the same parameters: against an operator of the
 // enum's the expression is ambiguous, against the built-in one the competitor wins. Asking for a call of `operator<` by
@@ -116,6 +131,35 @@ struct defines_greater<
   Enum,
   std::enable_if_t<std::is_same_v<decltype(greater_operand<Enum>{} > greater_operand<Enum>{}), none>>> : std::false_type
 {};
+
+// From C++20 on pairs ask `<=>` of their elements, which an enum may define beside the `<` that it is born with.
+template <class Enum, class = void>
+struct defines_three_way : std::false_type
+{};
+#if defined(__cpp_impl_three_way_comparison)
+template <class Enum>
+struct three_way_operand
+{
+  operator Enum() const;
+  friend none operator<= > (Enum, Enum)
+  {
+    return {};
+  }
+};
+template <class Enum, class = void>
+struct has_no_better_three_way : std::false_type
+{};
+template <class Enum>
+struct has_no_better_three_way<
+  Enum,
+  std::enable_if_t<std::is_same_v<decltype(three_way_operand<Enum>{} <= > three_way_operand<Enum>{}), none>>>
+    : std::true_type
+{};
+template <class Enum>
+struct defines_three_way<Enum, std::enable_if_t<std::is_enum_v<Enum>>>
+    : std::bool_constant<!has_no_better_three_way<Enum>::value>
+{};
+#endif
 } // namespace probe
 
 /// Whether comparing Keys is what the language does, and not an operator of their own.
@@ -183,9 +227,9 @@ struct key_order
   }
 
   /// The key of a rank; of those that share it, +0.
-  __host__ __device__ Bits bits_of_rank(Bits rank) const
+  __host__ __device__ Bits bits_of_rank(Bits of) const
   {
-    Bits bits = static_cast<Bits>(rank ^ flip);
+    Bits bits = static_cast<Bits>(of ^ flip);
     if constexpr (IsFloat)
     {
       bits = static_cast<Bits>(bits ^ ((bits & sign_bit) ? sign_bit : static_cast<Bits>(~Bits{0})));

@@ -83,7 +83,7 @@ scatter_by_digit(In in, Out out, std::ptrdiff_t n, std::ptrdiff_t* counts, int d
   for (std::ptrdiff_t i = 0; i < n; ++i)
   {
     std::ptrdiff_t const rank = counts[digit_of(*(in + i), d)]++;
-    *(out + rank)             = ::cuda::std::move(*(in + i));
+    runtime::move_element(*(out + rank), *(in + i));
   }
 }
 

@@ -3,9 +3,14 @@
 
 #include <cuda/std/detail/__config>
 #include <cuda/std/iterator>
+#include <cuda/std/tuple>
 #include <cuda/std/utility>
 
+#include <thrust/detail/raw_reference_cast.h>
+
+#include <cstddef>
 #include <type_traits>
+#include <utility>
 
 namespace gpusort::runtime
 {
@@ -15,11 +20,44 @@ namespace gpusort::runtime
 template <class Iterator>
 using element_t = typename ::cuda::std::iterator_traits<Iterator>::value_type;
 
+/// The numbers of a tuple's pieces; of anything else, nothing.
+template <class... T>
+std::index_sequence_for<T...> pieces_of(::cuda::std::tuple<T...> const*);
+void pieces_of(void const*);
+template <class T>
+using pieces_t = decltype(runtime::pieces_of(static_cast<std::remove_reference_t<T>*>(nullptr)));
+
+template <class To, class From>
+__host__ __device__ void move_element(To&& to, From&& from);
+
+_CCCL_EXEC_CHECK_DISABLE
+template <class To, class From, std::size_t... I>
+__host__ __device__ void move_pieces(To& to, From& from, std::index_sequence<I...>)
+{
+  (runtime::move_element(::cuda::std::get<I>(to), ::cuda::std::get<I>(from)), ...);
+}
+
+/// to = std::move(from). Tuples, of references where they come from a zip_iterator, are moved piece by piece: as a whole they would copy, and an
+/// exception would end the program.
+_CCCL_EXEC_CHECK_DISABLE
+template <class To, class From>
+__host__ __device__ void move_element(To&& to, From&& from)
+{
+  if constexpr (!std::is_void_v<pieces_t<To>> && std::is_same_v<pieces_t<To>, pieces_t<From>>)
+  {
+    runtime::move_pieces(to, from, pieces_t<To>{});
+  }
+  else
+  {
+    ::cuda::std::forward<To>(to) = ::cuda::std::move(from);
+  }
+}
+
 /// comp(a, b). A comparator whose parameters are references to keys that it might change, and which Thrust accepts, gets
 /// them: it is asked about elements of a range or about copies of them, which are not const.
 _CCCL_EXEC_CHECK_DISABLE
 template <class Compare, class A, class B>
-__host__ __device__ bool compare_keys(Compare& comp, A const& a, B const& b)
+__host__ __device__ bool compare_raw_keys(Compare& comp, A const& a, B const& b)
 {
   if constexpr (std::is_invocable_v<Compare&, A&, B&> && !std::is_invocable_v<Compare&, A const&, B const&>)
   {
@@ -29,6 +67,33 @@ __host__ __device__ bool compare_keys(Compare& comp, A const& a, B const& b)
   {
     return static_cast<bool>(comp(a, b));
   }
+}
+
+/// A key, or in place of Thrust's reference to one on the GPU the key itself, which only code on the GPU can ask for.
+template <class Key>
+inline constexpr bool is_raw_v =
+  std::is_same_v<decltype(thrust::raw_reference_cast(std::declval<Key const&>())), Key const&>;
+
+_CCCL_EXEC_CHECK_DISABLE
+template <class Key>
+__host__ __device__ decltype(auto) raw_key(Key const& key)
+{
+  if constexpr (is_raw_v<Key>)
+  {
+    return (key);
+  }
+  else
+  {
+    return thrust::raw_reference_cast(key);
+  }
+}
+
+/// compare_raw_keys of the keys themselves: a comparator for any type would be asked about Thrust's references otherwise.
+_CCCL_EXEC_CHECK_DISABLE
+template <class Compare, class A, class B>
+__host__ __device__ bool compare_keys(Compare& comp, A const& a, B const& b)
+{
+  return runtime::compare_raw_keys(comp, runtime::raw_key(a), runtime::raw_key(b));
 }
 
 /// Whether element a goes before element b: `comp` asked about their keys. Handed on by reference, because the
@@ -61,13 +126,13 @@ __host__ __device__ void insertion_sort(Iterator first, Iterator last, Less& les
   }
   for (Iterator next = first + 1; next != last; ++next)
   {
-    element_t<Iterator> element = ::cuda::std::move(*next);
-    Iterator hole               = next;
+    element_t<Iterator> element(::cuda::std::move(*next));
+    Iterator hole = next;
     for (; hole != first && less(element, *(hole - 1)); --hole)
     {
-      *hole = ::cuda::std::move(*(hole - 1));
+      runtime::move_element(*hole, *(hole - 1));
     }
-    *hole = ::cuda::std::move(element);
+    runtime::move_element(*hole, element);
   }
 }
 

@@ -50,7 +50,7 @@ public:
   __host__ __device__ temporary(Policy& policy, Iterator first, std::ptrdiff_t n)
       : temporary(policy, room_for{n})
   {
-    for (; size_ < n; ++size_, ++first)
+    for (; size_ < n; ++size_, (void) ++first)
     {
       ::new (static_cast<void*>(data_ + size_)) T(*first);
     }

@@ -3,6 +3,7 @@
 #include <testing/support/inputs.h>
 #include <testing/support/types.cuh>
 
+#include <gpusort/order.h>
 #include <gpusort/sort.h>
 #include <gtest/gtest.h>
 
@@ -285,6 +286,87 @@ TEST(FancyIterators, ZippedKeys)
   EXPECT_EQ(to_host(a), permuted(keys, positions));
   EXPECT_EQ(to_host(b), permuted(others, positions));
   EXPECT_EQ(to_host(v), positions);
+}
+
+struct point
+{
+  int x;
+  int y;
+};
+struct x_of_any
+{
+  template <class A, class B>
+  __device__ bool operator()(A const& a, B const& b) const
+  {
+    return a.x < b.x;
+  }
+};
+struct x_of_any_point
+{
+  template <class Point>
+  __host__ __device__ int operator()(Point const& p) const
+  {
+    return p.x;
+  }
+};
+struct x_of_first_of_any
+{
+  template <class A, class B>
+  __device__ bool operator()(A const& a, B const& b) const
+  {
+    return thrust::get<0>(a).x < thrust::get<0>(b).x;
+  }
+};
+
+// What takes any type takes Thrust's references as well, of which there is nothing to be had.
+TEST(FancyIterators, GenericComparatorsAndProjectionsSeeTheKeys)
+{
+  std::vector<int> const xs = some_keys();
+  std::vector<point> points(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    points[i] = {xs[i], static_cast<int>(i)};
+  }
+  std::vector<int> const positions = sorted_positions(xs, std::less<int>{});
+  std::vector<int> const backwards = [&] {
+    std::vector<int> p = iota();
+    std::stable_sort(p.rbegin(), p.rend(), [&](int i, int j) {
+      return xs[static_cast<std::size_t>(i)] < xs[static_cast<std::size_t>(j)];
+    });
+    return p;
+  }();
+  // Every point carries the position that it had.
+  auto const expect =
+    [&](thrust::device_vector<point> const& sorted, std::vector<int> const& expected, char const* what) {
+      std::vector<int> at;
+      for (point const& p : to_host(sorted))
+      {
+        at.push_back(p.y);
+      }
+      EXPECT_EQ(at, expected) << what;
+    };
+
+  thrust::device_vector<point> v = points;
+  gpusort::stable_sort(v.rbegin(), v.rend(), x_of_any{});
+  expect(v, backwards, "reversed");
+
+  v                                = points;
+  thrust::device_vector<int> where = iota();
+  auto const permuted_first        = thrust::make_permutation_iterator(v.begin(), where.begin());
+  gpusort::stable_sort(gpusort::merge_sort, permuted_first, permuted_first + n, x_of_any{});
+  expect(v, positions, "permuted");
+
+  v                                 = points;
+  thrust::device_vector<int> others = iota(), values = iota();
+  auto const zipped = thrust::make_zip_iterator(thrust::make_tuple(v.begin(), others.begin()));
+  gpusort::stable_sort_by_key(zipped, zipped + n, values.begin(), x_of_first_of_any{});
+  expect(v, positions, "zipped");
+  EXPECT_EQ(to_host(others), positions);
+  EXPECT_EQ(to_host(values), positions);
+
+  v = points;
+  gpusort::stable_sort(v.rbegin(), v.rend(), gpusort::by(x_of_any_point{}));
+  expect(v, backwards, "reversed, by a projection");
 }
 
 TEST(FancyIterators, ZippedKeysByTheirOwnOrder)

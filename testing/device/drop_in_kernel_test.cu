@@ -5,8 +5,11 @@
 #include <gpusort/sort.h>
 #include <gtest/gtest.h>
 
+#include <thrust/device_ptr.h>
 #include <thrust/execution_policy.h>
 #include <thrust/functional.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/permutation_iterator.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -113,6 +116,32 @@ struct by_the_device_policy
   }
 };
 
+/// Behind these iterators are Thrust's references, which a comparator for any type does not see.
+struct less_of_any
+{
+  template <class T>
+  __device__ bool operator()(T const& a, T const& b) const
+  {
+    return a < b;
+  }
+};
+struct by_references
+{
+  static constexpr bool stable = true;
+  __device__ static auto in_place(key* first)
+  {
+    return thrust::make_permutation_iterator(thrust::device_pointer_cast(first), thrust::make_counting_iterator(0));
+  }
+  __device__ static void keys(key* first, key* last)
+  {
+    gpusort::stable_sort(thrust::seq, in_place(first), in_place(first) + (last - first), less_of_any{});
+  }
+  __device__ static void pairs(key* first, key* last, int* values)
+  {
+    gpusort::stable_sort_by_key(thrust::seq, in_place(first), in_place(first) + (last - first), values, less_of_any{});
+  }
+};
+
 template <class Call>
 __global__ void sort_rows(key* keys, key* pair_keys, int* values)
 {
@@ -137,12 +166,20 @@ struct call_names
          : std::is_same_v<Call, by_radix_sort>  ? "radix_sort"
          : std::is_same_v<Call, by_automatic>   ? "automatic"
          : std::is_same_v<Call, by_bare_seq>    ? "thrust_seq"
+         : std::is_same_v<Call, by_references>  ? "references"
                                                 : "thrust_device";
   }
 };
 
-using calls = ::testing::
-  Types<by_quicksort, by_hybrid_sort, by_merge_sort, by_radix_sort, by_automatic, by_bare_seq, by_the_device_policy>;
+using calls =
+  ::testing::Types<by_quicksort,
+                   by_hybrid_sort,
+                   by_merge_sort,
+                   by_radix_sort,
+                   by_automatic,
+                   by_bare_seq,
+                   by_references,
+                   by_the_device_policy>;
 TYPED_TEST_SUITE(in_kernel, calls, call_names);
 
 TYPED_TEST(in_kernel, SortsARowInEachThread)

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <deque>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
@@ -389,6 +391,19 @@ TEST(RetaggedIterators, ATagOfOursGoesBeforeTheUsers)
   gpusort::sort(gpusort::merge_sort, thrust::retag<tag>(keys.begin()), thrust::retag<tag>(keys.end()));
   EXPECT_EQ(users::tag_calls, 0);
   EXPECT_EQ(keys, (thrust::host_vector<int>(std::vector<int>{1, 2, 3})));
+}
+
+// nvcc has nothing to say about iterators and comparators that are host code: its warnings would be errors here.
+TEST(SystemFromIterators, HostCodeAlone)
+{
+  std::deque<int> keys{3, 1, 2};
+  std::vector<int> values{30, 10, 20};
+  std::function<bool(int, int)> const comp = std::less<int>{};
+  gpusort::sort_by_key(keys.begin(), keys.end(), values.begin(), comp);
+  EXPECT_EQ(keys, (std::deque<int>{1, 2, 3}));
+  EXPECT_EQ(values, (std::vector<int>{10, 20, 30}));
+  gpusort::sort(gpusort::quicksort(thrust::host), keys.begin(), keys.end(), [](int a, int b) { return a > b; });
+  EXPECT_EQ(keys, (std::deque<int>{3, 2, 1}));
 }
 
 // Tags around policies keep the policy as it is.
