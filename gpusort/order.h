@@ -37,7 +37,7 @@ __host__ __device__ constexpr typename radix::part<Part>::type make_part(Part pa
 /// gpusort::sort(particles.begin(), particles.end(), order);
 /// ```
 /// Effect: a comparator, callable wherever a `less` is, that radix sort reads in place of calling it: has_radix_order_v
-///   holds. A part is a pointer to a data member, or to a const member function without parameters; a projection, callable with `Key const&` where the sort runs, when it is
+///   holds. A part is a pointer to a data member; a projection, callable with `Key const&` where the sort runs, when it is
 ///   const, whose result has a radix order: a number, a bool, an enum without operators of its own, or a tuple or pair of
 ///   these; or another order, whose fields stand in its place. Keys may be tuples, as behind a zip_iterator.
 ///   Floats are ordered -NaN, -inf ... -0 and +0 equal ... +inf, +NaN, by every algorithm: unlike `<`, a strict weak
@@ -53,6 +53,10 @@ template <class... Parts>
 __host__ __device__ constexpr auto by(Parts... parts)
 {
   static_assert(sizeof...(Parts) > 0, "gpusort: gpusort::by needs at least one field to order by.");
+  static_assert(
+    (!std::is_member_function_pointer_v<Parts> && ...),
+    "gpusort: gpusort::by and gpusort::descending cannot read a pointer to a member function, which kernels "
+    "could not call; write a function object or a lambda that calls it.");
   return radix::field_order<false, typename radix::part<Parts>::type...>(detail::make_part(parts)...);
 }
 
@@ -65,6 +69,10 @@ template <class... Parts>
 __host__ __device__ constexpr auto descending(Parts... parts)
 {
   static_assert(sizeof...(Parts) > 0, "gpusort: gpusort::descending needs at least one field to order by.");
+  static_assert(
+    (!std::is_member_function_pointer_v<Parts> && ...),
+    "gpusort: gpusort::by and gpusort::descending cannot read a pointer to a member function, which kernels "
+    "could not call; write a function object or a lambda that calls it.");
   return radix::field_order<true, typename radix::part<Parts>::type...>(detail::make_part(parts)...);
 }
 

@@ -274,22 +274,6 @@ struct member
   }
 };
 
-/// Calls a member function.
-template <class Struct, class Function>
-struct method
-{
-  using pointer_type = Function Struct::*;
-
-  pointer_type pointer;
-
-  _CCCL_EXEC_CHECK_DISABLE
-  template <class Key>
-  __host__ __device__ auto operator()(Key const& key) const -> decltype((key.*pointer_type{})())
-  {
-    return (key.*pointer)();
-  }
-};
-
 /// The order of keys by the fields that its parts read, the first that differs deciding: what gpusort::by and
 /// gpusort::descending return. Parts are projections and orders. -0 and +0 are one number, NaNs lie at the ends.
 template <bool Descending, class... Parts>
@@ -337,7 +321,7 @@ public:
     static_assert(
       reads<A>() && reads<B>(),
       "gpusort: a projection of gpusort::by cannot be called with the keys: it has to be callable when it is "
-      "const, or a pointer to a data member or to a const member function.");
+      "const, or a pointer to a data member.");
     static_assert(
       !reads<A>() || bits<A>() > 0,
       "gpusort: what a projection of gpusort::by returns has no radix order: it has to be a number, a bool, an "
@@ -368,10 +352,10 @@ private:
   ::cuda::std::tuple<Parts...> parts_;
 };
 
-// What a user may write as a part: a function, a pointer to a member, an order.
+// What a user may write as a part: a function, a pointer to a data member, an order.
 // clang-format off
 template <class T> struct part { using type = projection<T>; };
-template <class Struct, class T> struct part<T Struct::*> { using type = projection<std::conditional_t<std::is_function_v<T>, method<Struct, T>, member<Struct, T>>>; };
+template <class Struct, class Field> struct part<Field Struct::*> { using type = projection<member<Struct, Field>>; };
 template <bool Descending, class... Parts> struct part<field_order<Descending, Parts...>> { using type = field_order<Descending, Parts...>; };
 // clang-format on
 

@@ -137,24 +137,18 @@ template <class Enum, class = void>
 struct defines_three_way : std::false_type
 {};
 #if defined(__cpp_impl_three_way_comparison)
+// clang-format off: it writes C++17, where the operator is two
 template <class Enum>
 struct three_way_operand
 {
   operator Enum() const;
-  friend none operator<= > (Enum, Enum)
-  {
-    return {};
-  }
+  friend none operator<=>(Enum, Enum) { return {}; }
 };
 template <class Enum, class = void>
-struct has_no_better_three_way : std::false_type
-{};
+struct has_no_better_three_way : std::false_type {};
 template <class Enum>
-struct has_no_better_three_way<
-  Enum,
-  std::enable_if_t<std::is_same_v<decltype(three_way_operand<Enum>{} <= > three_way_operand<Enum>{}), none>>>
-    : std::true_type
-{};
+struct has_no_better_three_way<Enum, std::enable_if_t<std::is_same_v<decltype(three_way_operand<Enum>{} <=> three_way_operand<Enum>{}), none>>> : std::true_type {};
+// clang-format on
 template <class Enum>
 struct defines_three_way<Enum, std::enable_if_t<std::is_enum_v<Enum>>>
     : std::bool_constant<!has_no_better_three_way<Enum>::value>
