@@ -44,7 +44,7 @@ __device__ std::uint32_t look_at_chunk(Bits const* chunk, key_order<Bits, IsFloa
     held[row] = own[row * 32];
   }
   Bits const behind  = lane == 0 ? chunk[glance_chunk<Bits>] : Bits{};
-  std::uint32_t seen = 0;
+  std::uint32_t seen = order.loses(behind) ? seen::twin : 0; // nobody else may look at the last key of all
 #pragma unroll
   for (int row = 0; row < glance_rows; ++row)
   {

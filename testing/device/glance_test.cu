@@ -166,6 +166,18 @@ TEST(Glance, TellsZerosApart)
   EXPECT_TRUE((glance<float, thrust::greater<float>>(keys).is_sorted()));
   keys[4998] = 0.0f;
   EXPECT_TRUE(glance(keys).is_reversed());
+
+  // The last key may be the one behind the last chunk, or follow it.
+  for (std::size_t const n :
+       {2 * glance_chunk<std::uint32_t>, 2 * glance_chunk<std::uint32_t> + 1, 2 * glance_chunk<std::uint32_t> + 2})
+  {
+    auto down   = keys_by<float>(n, [=](std::size_t i) { return static_cast<double>(n - i); });
+    down[n - 2] = 0.0f;
+    down[n - 1] = -0.0f;
+    EXPECT_EQ(glance(down).found.decided, 0u) << n;
+    down[n - 1] = 0.0f;
+    EXPECT_TRUE(glance(down).is_reversed()) << n;
+  }
 }
 
 TEST(Glance, LeavesOthersAlone)
