@@ -155,9 +155,11 @@ template <class Algorithm>
 inline constexpr bool is_stable_v = Algorithm::is_stable;
 
 /// Whether sorting `Key`s under `Compare` is sorting unsigned integers digit by digit: integers of 8 to 128 bits, bool,
-/// character types, float, double, __half, __nv_bfloat16, enums without an operator of their own, and `cuda::std` tuples,
-/// `cuda::std` pairs and std::pairs of all these, under `less` or `greater` of `thrust::`, `cuda::std::` or `std::`, for the
-/// type itself or `void`; and keys of any type under `gpusort::by` and `gpusort::descending` (`order.h`).
+/// character types, float, double, __half, __nv_bfloat16, enums, and `cuda::std` tuples, `cuda::std` pairs and std::pairs of
+/// all these, under `less` or `greater` of `thrust::`, `cuda::std::` or `std::`, for the type itself or `void`; and keys of
+/// any type under `gpusort::by` and `gpusort::descending` (`order.h`). Not where a program compares in a way of its own: by
+/// an operator for the enum, the pair or the tuple, from C++20 on `<=>` for an enum in a pair, or by `less` or `greater`
+/// specialised for the type.
 template <class Key, class Compare>
 inline constexpr bool has_radix_order_v = radix::has_image_v<Key, Compare>;
 

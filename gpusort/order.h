@@ -13,6 +13,10 @@ namespace detail
 template <class Part>
 __host__ __device__ constexpr typename radix::part<Part>::type make_part(Part part)
 {
+  static_assert(
+    !std::is_member_function_pointer_v<Part>,
+    "gpusort: gpusort::by and gpusort::descending cannot read a pointer to a member function, which kernels could not "
+    "call; write a function object or a lambda that calls it.");
 #if defined(__CUDACC_EXTENDED_LAMBDA__)
   static_assert(!__nv_is_extended_device_lambda_closure_type(Part)
                   || __nv_is_extended_host_device_lambda_closure_type(Part)
@@ -53,10 +57,6 @@ template <class... Parts>
 __host__ __device__ constexpr auto by(Parts... parts)
 {
   static_assert(sizeof...(Parts) > 0, "gpusort: gpusort::by needs at least one field to order by.");
-  static_assert(
-    (!std::is_member_function_pointer_v<Parts> && ...),
-    "gpusort: gpusort::by and gpusort::descending cannot read a pointer to a member function, which kernels "
-    "could not call; write a function object or a lambda that calls it.");
   return radix::field_order<false, typename radix::part<Parts>::type...>(detail::make_part(parts)...);
 }
 
@@ -69,10 +69,6 @@ template <class... Parts>
 __host__ __device__ constexpr auto descending(Parts... parts)
 {
   static_assert(sizeof...(Parts) > 0, "gpusort: gpusort::descending needs at least one field to order by.");
-  static_assert(
-    (!std::is_member_function_pointer_v<Parts> && ...),
-    "gpusort: gpusort::by and gpusort::descending cannot read a pointer to a member function, which kernels "
-    "could not call; write a function object or a lambda that calls it.");
   return radix::field_order<true, typename radix::part<Parts>::type...>(detail::make_part(parts)...);
 }
 

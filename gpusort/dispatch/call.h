@@ -8,6 +8,7 @@
 #include <gpusort/dispatch/system.h>
 #include <gpusort/runtime/range.h>
 
+#include <thrust/functional.h>
 #include <thrust/iterator/iterator_traits.h>
 #include <thrust/iterator/zip_iterator.h>
 #include <thrust/sort.h>

@@ -42,11 +42,20 @@ inline constexpr bool has_values_v = !std::is_same_v<Iterator, no_values> && !is
 template <class Iterator>
 using value_of_t = typename ::cuda::std::iterator_traits<Iterator>::value_type;
 
+/// What a kernel calls in place of a host function of the C++ library, unless it is a program's own. If the twin for T is one, the twin for all
+/// types asks the operator, as the host function does.
+template <template <class> class Function, template <class> class Twin, class T>
+struct device_twin
+{
+  using library = std::conditional_t<radix::is_specialised_v<Twin, T>, Twin<void>, Twin<T>>;
+  using type    = std::conditional_t<radix::is_specialised_v<Function, T>, Function<T>, library>;
+};
+
 /// The comparator as kernels call it: those of namespace std are host functions, and have twins that are not; but for a program's own.
 // clang-format off
 template <class Compare> struct device_compare { using type = Compare; };
-template <class T> struct device_compare<std::less<T>> { using type = std::conditional_t<radix::is_specialised_v<std::less, T>, std::less<T>, ::cuda::std::less<T>>; };
-template <class T> struct device_compare<std::greater<T>> { using type = std::conditional_t<radix::is_specialised_v<std::greater, T>, std::greater<T>, ::cuda::std::greater<T>>; };
+template <class T> struct device_compare<std::less<T>> : device_twin<std::less, ::cuda::std::less, T> {};
+template <class T> struct device_compare<std::greater<T>> : device_twin<std::greater, ::cuda::std::greater, T> {};
 template <class T> struct device_compare<expensive_compare<T>> { using type = expensive_compare<typename device_compare<T>::type>; };
 // clang-format on
 template <class Compare>

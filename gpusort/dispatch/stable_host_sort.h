@@ -37,7 +37,7 @@ void stable_host_sort(Iterator first, Iterator last, KeyOf key_of, Compare comp)
   {
     std::vector<value> elements(first, last);
     std::stable_sort(elements.begin(), elements.end(), compare);
-    for (value& element : elements)
+    for (auto&& element : elements) // of bits they are proxies
     {
       runtime::move_element(*first, element);
       ++first;

@@ -47,7 +47,7 @@ __host__ __device__ void swap_elements(Iterator a, Iterator b)
 {
   if (a != b)
   {
-    runtime::element_t<Iterator> element(::cuda::std::move(*a));
+    runtime::element_t<Iterator> element = ::cuda::std::move(*a);
     runtime::move_element(*a, *b);
     runtime::move_element(*b, element);
   }
@@ -102,10 +102,10 @@ template <class Iterator, class Less>
 __host__ __device__ partition_bounds<Iterator>
 partition_three_ways(Iterator first, Iterator last, Iterator pivot_at, Less& less)
 {
-  runtime::element_t<Iterator> pivot(*pivot_at);
-  Iterator less_end      = first;
-  Iterator next          = first;
-  Iterator greater_begin = last;
+  runtime::element_t<Iterator> pivot = *pivot_at;
+  Iterator less_end                  = first;
+  Iterator next                      = first;
+  Iterator greater_begin             = last;
   while (next != greater_begin)
   {
     if (less(*next, pivot))
@@ -132,7 +132,7 @@ _CCCL_EXEC_CHECK_DISABLE
 template <class Iterator, class Less>
 __host__ __device__ void sift_down(Iterator first, std::ptrdiff_t n, std::ptrdiff_t hole, Less& less)
 {
-  runtime::element_t<Iterator> element(::cuda::std::move(*(first + hole)));
+  runtime::element_t<Iterator> element = ::cuda::std::move(*(first + hole));
   while (hole < n / 2)
   {
     std::ptrdiff_t child = 2 * hole + 1;

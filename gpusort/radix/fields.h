@@ -54,10 +54,10 @@ template <class T, class U> struct composite<std::pair<T, U>> : composite_of<T, 
 // clang-format on
 
 // A program may have a `<` of its own for pairs and tuples of its types, which its namespace leads to. Of a class derived from one, every operator
-// that would do for it does, and competes with those below, which are as good as the libraries' or better, but no better than any of a program's.
+// that would do for it does, and competes with those below, which are as good as the libraries' or better, but no better than any of a program's. The two sides are of two types, as in key_order.h.
 namespace probe
 {
-template <class Composite>
+template <class Composite, int Side>
 struct derived_from : Composite
 {};
 
@@ -72,19 +72,42 @@ template <class T, class U> none operator>(std::pair<T, U> const&, std::pair<T, 
 
 template <class Composite>
 using less_of =
-  decltype(std::declval<derived_from<Composite> const&>() < std::declval<derived_from<Composite> const&>());
+  decltype(std::declval<derived_from<Composite, 0> const&>() < std::declval<derived_from<Composite, 1> const&>());
 template <class Composite>
 using greater_of =
-  decltype(std::declval<derived_from<Composite> const&>() > std::declval<derived_from<Composite> const&>());
+  decltype(std::declval<derived_from<Composite, 0> const&>() > std::declval<derived_from<Composite, 1> const&>());
+
+// Who provides `<=>` in place of them, as std::pair does from C++20 on, is worse than those below: then there is another as good as they are.
+template <class Composite>
+inline constexpr bool has_library_operators = true;
+#if defined(__cpp_lib_three_way_comparison)
+template <class T, class U>
+inline constexpr bool has_library_operators<std::pair<T, U>> = false;
+#endif
 
 template <template <class> class Comparison, class Composite, class = void>
-struct is_own : std::false_type
+struct is_own : std::bool_constant<!has_library_operators<Composite>>
 {};
 template <template <class> class Comparison, class Composite>
 struct is_own<Comparison, Composite, std::void_t<Comparison<Composite>>>
     : std::bool_constant<!std::is_same_v<Comparison<Composite>, none>>
 {};
 } // namespace probe
+
+/// The bits of a Composite's elements, or 0 if a program compares it by an operator of its own. That is asked only where it matters: the
+/// operator may be a template that does not compile.
+template <class Composite, template <class> class Comparison>
+__host__ __device__ constexpr int composite_bits()
+{
+  if constexpr (composite<Composite>::bits() > 0)
+  {
+    return probe::is_own<Comparison, Composite>::value ? 0 : composite<Composite>::bits();
+  }
+  else
+  {
+    return 0;
+  }
+}
 
 template <std::size_t I, class... T>
 __host__ __device__ auto const& element(::cuda::std::tuple<T...> const& tuple)
@@ -130,7 +153,7 @@ __host__ __device__ constexpr int field_bits()
   }
   else if constexpr (composite<T>::known)
   {
-    return probe::is_own<probe::less_of, T>::value ? 0 : composite<T>::bits();
+    return composite_bits<T, probe::less_of>();
   }
   else
   {
@@ -187,7 +210,7 @@ __host__ __device__ void add_field(window<Word>& to, T const& value, int at)
   }
   else
   {
-    bits_t<T> const rank = make_key_order<T, ::cuda::std::less<T>>().rank_of(bits_of(value));
+    bits_t<T> const rank = make_key_order<T, ::cuda::std::less<void>>().rank_of(bits_of(value));
     to.add(Descending ? static_cast<bits_t<T>>(~rank) : rank, at);
   }
 }
@@ -388,7 +411,7 @@ struct image_of<Key,
                 std::enable_if_t<composite<Key>::known && (is_less_v<Compare, Key> || is_greater_v<Compare, Key>)>>
 {
   static constexpr int bits =
-    is_greater_v<Compare, Key> && probe::is_own<probe::greater_of, Key>::value ? 0 : field_bits<Key>();
+    is_greater_v<Compare, Key> && composite_bits<Key, probe::greater_of>() == 0 ? 0 : field_bits<Key>();
 
   template <class Word>
   __host__ __device__ static Word read(Compare const&, Key const& key, int low)

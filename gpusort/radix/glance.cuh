@@ -97,11 +97,12 @@ __global__ void __launch_bounds__(glance_threads, runtime::resident_blocks(glanc
 
   // Chunks begin where vectors do, and have a key behind them.
   constexpr std::size_t chunk_size = glance_chunk<Bits>;
-  std::size_t const in_front       = (0 - reinterpret_cast<std::uintptr_t>(keys)) % 16 / sizeof(Bits);
-  std::size_t const chunks         = (n - 1 - in_front) / chunk_size;
-  std::size_t const warps          = std::size_t{gridDim.x} * (glance_threads / 32);
-  std::uint32_t told               = 0;
-  auto const tell                  = [&](std::uint32_t seen_by_lane) {
+  std::size_t const in_front =
+    (0 - reinterpret_cast<std::uintptr_t>(keys)) % sizeof(block::vector_of<Bits>) / sizeof(Bits);
+  std::size_t const chunks = (n - 1 - in_front) / chunk_size;
+  std::size_t const warps  = std::size_t{gridDim.x} * (glance_threads / 32);
+  std::uint32_t told       = 0;
+  auto const tell          = [&](std::uint32_t seen_by_lane) {
     std::uint32_t const all = block::or_of_warp(seen_by_lane) | told;
     if (all != told)
     {

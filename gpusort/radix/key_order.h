@@ -3,7 +3,6 @@
 
 #include <cuda/std/functional>
 #include <cuda_runtime_api.h>
-#include <thrust/functional.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -60,45 +59,52 @@ __host__ __device__ constexpr key_kind kind_of()
   }
 }
 
-// A program may specialise less and greater, those of std and those of cuda::std, which Thrust's are, for its own types. In the libraries that
-// give theirs a base for its argument types, one without is the program's.
-template <template <class, class, class> class Base, class Argument>
-std::true_type has_base_for_types(Base<Argument, Argument, bool> const*);
-std::false_type has_base_for_types(...);
+// A program may specialise less and greater, those of std and those of cuda::std, which Thrust's are, for its own types. The libraries give
+// theirs a base for its argument types: one without is the program's. A program's that has that base, too, cannot be told from theirs.
+template <class T, template <class, class, class> class Base, class Argument>
+Base<T, T, bool> base_for(Base<Argument, Argument, bool> const*);
+template <class T>
+void base_for(...);
 
+template <template <class> class Function, class T, bool = std::is_enum_v<T> || std::is_class_v<T>>
+inline constexpr bool is_specialised_v = false;
 template <template <class> class Function, class T>
-inline constexpr bool is_specialised_v =
-  (std::is_enum_v<T> || std::is_class_v<T>)
-  && decltype(radix::has_base_for_types(static_cast<Function<T> const*>(nullptr)))::value
-       != decltype(radix::has_base_for_types(static_cast<Function<int> const*>(nullptr)))::value;
+inline constexpr bool is_specialised_v<Function, T, true> =
+  !std::is_convertible_v<Function<T> const*,
+                         decltype(radix::base_for<T>(static_cast<Function<int> const*>(nullptr))) const*>;
 
+// Function<Key> is looked at where it is what compares, and nowhere else: a program may be about to specialise it.
 template <template <class> class Function, class Compare, class Key>
-inline constexpr bool is_library_form_v =
-  std::is_same_v<Compare, Function<void>>
-  || (std::is_same_v<Compare, Function<Key>> && !is_specialised_v<Function, Key>);
+inline constexpr bool is_library_form_v = std::is_same_v<Compare, Function<void>>;
+template <template <class> class Function, class Key>
+inline constexpr bool is_library_form_v<Function, Function<Key>, Key> = !is_specialised_v<Function, Key>;
 
 template <class Compare, class Key>
 inline constexpr bool is_less_v =
-  is_library_form_v<std::less, Compare, Key> || is_library_form_v<::cuda::std::less, Compare, Key>
-  || is_library_form_v<thrust::less, Compare, Key>;
+  is_library_form_v<std::less, Compare, Key> || is_library_form_v<::cuda::std::less, Compare, Key>;
 
 template <class Compare, class Key>
 inline constexpr bool is_greater_v =
-  is_library_form_v<std::greater, Compare, Key> || is_library_form_v<::cuda::std::greater, Compare, Key>
-  || is_library_form_v<thrust::greater, Compare, Key>;
+  is_library_form_v<std::greater, Compare, Key> || is_library_form_v<::cuda::std::greater, Compare, Key>;
 
 // Whether an enum defines < or > itself is found out by a competitor with the same parameters: against an operator of the
 // enum's the expression is ambiguous, against the built-in one the competitor wins. Asking for a call of `operator<` by
-// name would be simpler, but nvcc hands that on to the host compiler as an infix expression.
+// name would be simpler, but nvcc hands that on to the host compiler as an infix expression. The two sides are of two types, which an operator
+// for two of whatever type does not take.
 namespace probe
 {
 struct none
 {};
 
 template <class Enum>
-struct less_operand
+struct right_operand
 {
   operator Enum() const;
+};
+
+template <class Enum>
+struct less_operand : right_operand<Enum>
+{
   friend none operator<(Enum, Enum)
   {
     return {};
@@ -106,9 +112,8 @@ struct less_operand
 };
 
 template <class Enum>
-struct greater_operand
+struct greater_operand : right_operand<Enum>
 {
-  operator Enum() const;
   friend none operator>(Enum, Enum)
   {
     return {};
@@ -119,7 +124,8 @@ template <class Enum, class = void>
 struct defines_less : std::true_type
 {};
 template <class Enum>
-struct defines_less<Enum, std::enable_if_t<std::is_same_v<decltype(less_operand<Enum>{} < less_operand<Enum>{}), none>>>
+struct defines_less<Enum,
+                    std::enable_if_t<std::is_same_v<decltype(less_operand<Enum>{} < right_operand<Enum>{}), none>>>
     : std::false_type
 {};
 
@@ -129,7 +135,7 @@ struct defines_greater : std::true_type
 template <class Enum>
 struct defines_greater<
   Enum,
-  std::enable_if_t<std::is_same_v<decltype(greater_operand<Enum>{} > greater_operand<Enum>{}), none>>> : std::false_type
+  std::enable_if_t<std::is_same_v<decltype(greater_operand<Enum>{} > right_operand<Enum>{}), none>>> : std::false_type
 {};
 
 // From C++20 on pairs ask `<=>` of their elements, which an enum may define beside the `<` that it is born with.
@@ -139,15 +145,14 @@ struct defines_three_way : std::false_type
 #if defined(__cpp_impl_three_way_comparison)
 // clang-format off: it writes C++17, where the operator is two
 template <class Enum>
-struct three_way_operand
+struct three_way_operand : right_operand<Enum>
 {
-  operator Enum() const;
   friend none operator<=>(Enum, Enum) { return {}; }
 };
 template <class Enum, class = void>
 struct has_no_better_three_way : std::false_type {};
 template <class Enum>
-struct has_no_better_three_way<Enum, std::enable_if_t<std::is_same_v<decltype(three_way_operand<Enum>{} <=> three_way_operand<Enum>{}), none>>> : std::true_type {};
+struct has_no_better_three_way<Enum, std::enable_if_t<std::is_same_v<decltype(three_way_operand<Enum>{} <=> right_operand<Enum>{}), none>>> : std::true_type {};
 // clang-format on
 template <class Enum>
 struct defines_three_way<Enum, std::enable_if_t<std::is_enum_v<Enum>>>

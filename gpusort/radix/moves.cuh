@@ -40,8 +40,8 @@ union move_storage
 
 /// Moves keys and values: if the input is split into buckets, at the level `first`, if there is one; else by digits, in the
 /// passes from `first` to before `last`; or, of another kind, one of the two only, if there is anything to do. The kind `to_buckets`
-/// also makes a first pass by digits that need not keep the order. Keys of up to 4 bytes have code for either kind of map: with one that asks for each
-/// key, f32 2^28 took 4.22 ms in place of 4.10 if even by rank, 4.37 in place of 4.28 by value; f64, which asks, gains by it: 7.2 and 7.3 ms in
+/// also makes a first pass by digits that need not keep the order. Where full tiles have code of their own, so has either kind of map: with one that asks
+/// for each key, f32 2^28 took 4.22 ms in place of 4.10 if even by rank, 4.37 in place of 4.28 by value; f64, which asks, gains by it: 7.2 and 7.3 ms in
 /// place of 7.5 and 7.6 with launches for each, of which one has nothing to do.
 /// Grid: at least a block for each tile of the level, and one for each tile of each pass. Block: pass_shape_v's threads. Shared:
 /// move_storage.
@@ -77,14 +77,14 @@ __global__ void __launch_bounds__(
   if constexpr (Kind != moves::by_digits)
   {
     bool const mixes = Kind == moves::to_buckets && first == 0 && found->mixes != 0;
-    if (found->splits != 0 || mixes)
+    if (has_level || mixes)
     {
       if (mixes || level < table.levels())
       {
         auto const move = [&](auto map, auto& room) {
           move_to_buckets<Bits, IsFloat, Value, decltype(map)>(room, order, found, table, bins, level, work, at);
         };
-        if constexpr (has_value_map_v<Bits, IsFloat> && sizeof(Bits) <= 4)
+        if constexpr (has_value_map_v<Bits, IsFloat> && pass_shape_v<Bits, Value>.has_special_code)
         {
           if (found->map.by_value)
           {

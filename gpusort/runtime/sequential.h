@@ -7,6 +7,7 @@
 #include <cuda/std/utility>
 
 #include <thrust/detail/raw_reference_cast.h>
+#include <thrust/iterator/detail/tuple_of_iterator_references.h>
 
 #include <cstddef>
 #include <type_traits>
@@ -20,12 +21,13 @@ namespace gpusort::runtime
 template <class Iterator>
 using element_t = typename ::cuda::std::iterator_traits<Iterator>::value_type;
 
-/// The numbers of a tuple's pieces; of anything else, nothing.
-template <class... T>
-std::index_sequence_for<T...> pieces_of(::cuda::std::tuple<T...> const*);
-void pieces_of(void const*);
-template <class T>
-using pieces_t = decltype(runtime::pieces_of(static_cast<std::remove_reference_t<T>*>(nullptr)));
+/// How many pieces a tuple has, or a zip_iterator's reference. Not of classes derived from them, which may have more, and assign them in a way of
+/// their own.
+// clang-format off
+template <class T> inline constexpr std::size_t pieces_v = 0;
+template <class... T> inline constexpr std::size_t pieces_v<::cuda::std::tuple<T...>> = sizeof...(T);
+template <class... T> inline constexpr std::size_t pieces_v<thrust::detail::tuple_of_iterator_references<T...>> = sizeof...(T);
+// clang-format on
 
 template <class To, class From>
 __host__ __device__ void move_element(To&& to, From&& from);
@@ -43,9 +45,10 @@ _CCCL_EXEC_CHECK_DISABLE
 template <class To, class From>
 __host__ __device__ void move_element(To&& to, From&& from)
 {
-  if constexpr (!std::is_void_v<pieces_t<To>> && std::is_same_v<pieces_t<To>, pieces_t<From>>)
+  constexpr std::size_t pieces = pieces_v<std::remove_reference_t<To>>;
+  if constexpr (pieces > 0 && pieces == pieces_v<std::remove_reference_t<From>>)
   {
-    runtime::move_pieces(to, from, pieces_t<To>{});
+    runtime::move_pieces(to, from, std::make_index_sequence<pieces>{});
   }
   else
   {
@@ -126,8 +129,8 @@ __host__ __device__ void insertion_sort(Iterator first, Iterator last, Less& les
   }
   for (Iterator next = first + 1; next != last; ++next)
   {
-    element_t<Iterator> element(::cuda::std::move(*next));
-    Iterator hole = next;
+    element_t<Iterator> element = ::cuda::std::move(*next);
+    Iterator hole               = next;
     for (; hole != first && less(element, *(hole - 1)); --hole)
     {
       runtime::move_element(*hole, *(hole - 1));

@@ -1,11 +1,14 @@
 // What a program says of its own types holds: operators for pairs of them, function objects specialised for them,
-// assignments that throw, iterators that count in small numbers.
+// assignments that throw, classes derived from tuples, iterators that count in small numbers.
+#include <gpusort/dispatch/elements.h>
+#include <gpusort/order.h>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/sort.h>
 #include <gtest/gtest.h>
 
 #include <cuda/std/functional>
 #include <thrust/execution_policy.h>
+#include <thrust/tuple.h>
 
 #include <algorithm>
 #if defined(__cpp_impl_three_way_comparison)
@@ -48,7 +51,79 @@ enum class odd_first
 enum class downwards
 {
 };
+enum class hidden
+{
+};
+struct late
+{
+  int number;
+  friend bool operator==(late a, late b)
+  {
+    return a.number == b.number;
+  }
+};
+
 } // namespace own
+
+namespace whatever
+{
+enum class level
+{
+};
+/// Has a `<` for whatever the argument-dependent lookup finds it for, which compiles for some of that only.
+struct numbered
+{
+  int number;
+  int id() const
+  {
+    return number;
+  }
+  friend bool operator==(numbered a, numbered b)
+  {
+    return a.number == b.number;
+  }
+};
+template <class T>
+auto operator<(T const& a, T const& b)
+{
+  return a.id() < b.id();
+}
+} // namespace whatever
+
+namespace all_pairs
+{
+enum class level
+{
+};
+// As good as the C++ library's, so that it can be called from C++20 on only, where that has none.
+template <class T, class U>
+bool operator<(std::pair<T, U> const& a, std::pair<T, U> const& b)
+{
+  return a.second < b.second;
+}
+} // namespace all_pairs
+
+// Under any comparator but the function objects for a type, those are not looked at.
+static_assert(!gpusort::has_radix_order_v<own::late, bool (*)(own::late, own::late)>);
+template <>
+struct std::less<own::late>
+{
+  bool operator()(own::late a, own::late b) const
+  {
+    return a.number > b.number;
+  }
+};
+template <class T>
+struct arguments_of
+{};
+template <>
+struct std::less<own::hidden> : private arguments_of<own::hidden>
+{
+  bool operator()(own::hidden a, own::hidden b) const
+  {
+    return static_cast<int>(a) > static_cast<int>(b);
+  }
+};
 
 template <>
 struct std::less<own::upside_down>
@@ -157,6 +232,28 @@ TEST(OwnTypes, OperatorsForPairs)
     sorted(right, std::greater<by_rest>{}, [](auto const& a, auto const& b) { return a.first % 7 > b.first % 7; }));
 }
 
+TEST(OwnTypes, OperatorsForWhatever)
+{
+  using pair = std::pair<whatever::numbered, int>;
+  static_assert(!has_radix_order_v<pair, std::less<pair>>);
+  auto const pairs     = some<pair>([](int i, int j) { return pair(whatever::numbered{i}, j); });
+  auto const by_number = [](pair const& a, pair const& b) { return a.first.id() < b.first.id(); };
+  check(pairs, by_number);
+  using library_pair = std::pair<whatever::level, int>;
+  static_assert(has_radix_order_v<whatever::level, std::less<>> && has_radix_order_v<library_pair, std::less<>>);
+  check(some_enums<whatever::level>(), std::less<whatever::level>{});
+  check(some<library_pair>([](int i, int j) { return library_pair(static_cast<whatever::level>(i), j); }),
+        std::less<library_pair>{});
+#if defined(__cpp_lib_three_way_comparison)
+  using levels = std::pair<all_pairs::level, int>;
+  static_assert(!has_radix_order_v<levels, std::less<levels>> && has_radix_order_v<std::pair<int, int>, std::less<>>);
+  auto keys = some<levels>([](int i, int j) { return levels(static_cast<all_pairs::level>(i), j); });
+  gpusort::sort(thrust::host, keys.begin(), keys.end(), std::less<levels>{});
+  EXPECT_TRUE(
+    std::is_sorted(keys.begin(), keys.end(), [](levels const& a, levels const& b) { return a.second < b.second; }));
+#endif
+}
+
 #if defined(__cpp_impl_three_way_comparison)
 // clang-format off: it writes C++17, where the operator is two
 enum class rotated {};
@@ -192,6 +289,28 @@ TEST(OwnTypes, SpecialisedFunctionObjects)
 
   using pair = std::pair<own::downwards, int>;
   check(some<pair>([](int i, int j) { return pair(static_cast<own::downwards>(i), j); }), std::less<pair>{});
+
+  // A base that nobody else may see does not matter.
+  static_assert(!has_radix_order_v<own::hidden, std::less<own::hidden>>);
+  check(some_enums<own::hidden>(), std::less<own::hidden>{});
+  check(some<own::late>([](int i, int) { return own::late{i}; }), std::less<own::late>{});
+
+  // Pairs and fields ask the operator, and std::less does, which cuda::std::less stands for in kernels.
+  struct holder
+  {
+    own::downwards field;
+  };
+  auto const by_field = gpusort::by(&holder::field);
+  static_assert(has_radix_order_v<std::pair<int, own::downwards>, std::less<>>);
+  check(some<std::pair<int, own::downwards>>([](int i, int j) {
+          return std::pair<int, own::downwards>(i, static_cast<own::downwards>(j));
+        }),
+        std::less<>{});
+  check(some_enums<own::downwards>(), std::less<own::downwards>{});
+  EXPECT_TRUE(by_field(holder{own::downwards{1}}, holder{own::downwards{2}}));
+  static_assert(std::is_same_v<dispatch::device_compare_t<std::less<own::downwards>>, ::cuda::std::less<void>>);
+  static_assert(std::is_same_v<dispatch::device_compare_t<std::less<own::plain>>, ::cuda::std::less<own::plain>>);
+  static_assert(std::is_same_v<dispatch::device_compare_t<std::less<own::upside_down>>, std::less<own::upside_down>>);
 
   // What a call without a comparator asks.
   std::vector<own::downwards> keys = some_enums<own::downwards>();
@@ -247,6 +366,109 @@ TEST(OwnTypes, AssignmentsThatThrowBesideKeys)
   expect_the_exception(gpusort::merge_sort(thrust::host));
   expect_the_exception(gpusort::hybrid_sort(thrust::host));
   expect_the_exception(gpusort::quicksort(thrust::host));
+}
+
+/// What a tuple has, and more, which only its own assignment takes along.
+struct extended : thrust::tuple<int, int>
+{
+  int more = 0;
+
+  extended(int a, int b)
+      : thrust::tuple<int, int>(a, b)
+      , more(31 * a + b)
+  {}
+};
+struct extended_in_private : private thrust::tuple<int, int>
+{
+  int key;
+
+  extended_in_private(int a, int b)
+      : thrust::tuple<int, int>(a, b)
+      , key(a)
+  {}
+  bool is_whole() const
+  {
+    return thrust::get<0>(static_cast<thrust::tuple<int, int> const&>(*this)) == key;
+  }
+};
+/// Is made from anything, and copied from a variable, where that is asked for by a constructor's call.
+struct taker
+{
+  int key;
+
+  taker(int a, int)
+      : key(a)
+  {}
+  taker(taker const&)            = default;
+  taker& operator=(taker const&) = default;
+  template <class T>
+  explicit taker(T&& any)
+      : key(static_cast<int>(sizeof(any)))
+  {}
+};
+
+template <class Element, class Compare>
+void sort_by_all(std::vector<Element> const& elements, Compare comp)
+{
+  auto const sorted = [&](auto policy) {
+    std::vector<Element> sorted_elements = elements;
+    gpusort::sort(policy, sorted_elements.begin(), sorted_elements.end(), comp);
+    EXPECT_TRUE(std::is_sorted(sorted_elements.begin(), sorted_elements.end(), comp));
+    if constexpr (std::is_same_v<Element, extended>)
+    {
+      for (extended const& element : sorted_elements)
+      {
+        ASSERT_EQ(element.more, 31 * thrust::get<0>(element) + thrust::get<1>(element));
+      }
+    }
+    if constexpr (std::is_same_v<Element, extended_in_private>)
+    {
+      EXPECT_TRUE(std::all_of(sorted_elements.begin(), sorted_elements.end(), [](extended_in_private const& element) {
+        return element.is_whole();
+      }));
+    }
+    if constexpr (std::is_same_v<Element, bool>)
+    {
+      EXPECT_EQ(std::count(sorted_elements.begin(), sorted_elements.end(), true),
+                std::count(elements.begin(), elements.end(), true));
+    }
+  };
+  sorted(thrust::seq);
+  sorted(thrust::host);
+  sorted(gpusort::quicksort(thrust::seq));
+  sorted(gpusort::merge_sort(thrust::host));
+  sorted(gpusort::hybrid_sort(thrust::host));
+}
+
+TEST(OwnTypes, ElementsWithMoreThanMeetsTheEye)
+{
+  sort_by_all(some<extended>([](int i, int j) { return extended(i, j); }),
+              [](extended const& a, extended const& b) { return thrust::get<0>(a) < thrust::get<0>(b); });
+  sort_by_all(some<extended_in_private>([](int i, int j) { return extended_in_private(i, j); }),
+              [](extended_in_private const& a, extended_in_private const& b) { return a.key < b.key; });
+
+  std::vector<int> keys = some<int>([](int i, int) { return i; });
+  auto const takers_of  = [](std::vector<int> const& of) {
+    std::vector<taker> made;
+    for (int const key : of)
+    {
+      made.emplace_back(key, 0);
+    }
+    return made;
+  };
+  std::vector<taker> takers = takers_of(keys);
+  gpusort::sort(gpusort::quicksort(thrust::host), takers.begin(), takers.end(), [](taker const& a, taker const& b) {
+    return a.key < b.key;
+  });
+  std::sort(keys.begin(), keys.end());
+  EXPECT_TRUE(
+    std::equal(takers.begin(), takers.end(), keys.begin(), [](taker const& a, int key) { return a.key == key; }));
+}
+
+TEST(OwnTypes, BitsOfAVector)
+{
+  sort_by_all(some<bool>([](int i, int) { return i % 3 == 0; }), [](bool a, bool b) { return a < b; });
+  sort_by_all(some<bool>([](int i, int) { return i % 3 == 0; }), std::less<bool>{});
 }
 
 /// As its distances are short, arithmetic on them gives other types.
