@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ci/gpu.sh [test|sanitize|bench|targets|papers] [arguments]: what needs a GPU. Fails without one. Installs nothing and needs no network.
+# ci/gpu.sh [test|sanitize|bench|targets|profile|papers] [arguments]: what needs a GPU. Fails without one. Installs nothing and needs no network.
 #
 #   test      builds and runs host tests, GPU tests and examples (GPUSORT_LARGE=0 leaves out those past 2^32 elements);
 #             arguments go to ctest
@@ -8,6 +8,8 @@
 #   bench     runs benchmarks/gpusort_bench with the arguments, and prints the ratio table
 #   targets   measures every cell that benchmarks/targets.py has a target for, and prints what was reached and what was not.
 #             GPUSORT_SUITES: which of its suites, with commas between; arguments go to gpusort_bench
+#   profile   has Nsight Compute look at every kernel, in the sorts that benchmarks/profile_kernels.py lists, and prints what limits it.
+#             GPUSORT_CASES: a regular expression for the sorts
 #   papers    runs the papers' experiments of benchmarks/papers, and prints their tables; arguments go to each
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -22,7 +24,7 @@ export GPUSORT_REQUIRE_GPU=1
 
 build_targets() {
   say "building for $(gpu_says name "a GPU") with $CUDACXX"
-  configure -DGPUSORT_LINE_INFO=ON "-DGPUSORT_BUILD_BENCHMARKS=$([[ $job == @(bench|targets|papers) ]] && echo ON || echo OFF)"
+  configure -DGPUSORT_LINE_INFO=ON "-DGPUSORT_BUILD_BENCHMARKS=$([[ $job == @(bench|targets|profile|papers) ]] && echo ON || echo OFF)"
   cmake --build "$build" --target "$@"
 }
 
@@ -130,6 +132,13 @@ run_targets() {
   python3 benchmarks/targets.py "${suites[@]}" run "$build/benchmarks/gpusort_bench" "$build/targets" -- "$@"
 }
 
+run_profile() {
+  command -v ncu >/dev/null || die "ncu, Nsight Compute, is not in PATH; it comes with the CUDA toolkit"
+  build_targets gpusort_bench
+  say "profiling into $build/profile"
+  python3 benchmarks/profile_kernels.py "--cases=${GPUSORT_CASES:-}" run "$build/benchmarks/gpusort_bench" "$build/profile"
+}
+
 run_papers() {
   build_targets gpusort_papers
   local source program
@@ -145,6 +154,7 @@ case $job in
   sanitize) run_sanitizer ;;
   bench) run_benchmarks "$@" ;;
   targets) run_targets "$@" ;;
+  profile) run_profile ;;
   papers) run_papers "$@" ;;
-  *) die "unknown job '$job': test, sanitize, bench, targets or papers" ;;
+  *) die "unknown job '$job': test, sanitize, bench, targets, profile or papers" ;;
 esac
