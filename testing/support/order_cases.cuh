@@ -306,6 +306,15 @@ public:
     check_policy(room, e, offset, gpusort::radix_sort(thrust::device), "radix_sort");
     check_policy(room, e, offset, gpusort::merge_sort(thrust::device), "merge_sort");
     check_policy(room, e, offset, gpusort::hybrid_sort(thrust::device), "hybrid_sort");
+    auto const order  = Case::order();
+    auto const policy = gpusort::quicksort(thrust::device);
+    EXPECT_TRUE(room.matches_in_some_order(
+      e,
+      offset,
+      [&](auto first, auto last) { gpusort::sort(policy, first, last, order); },
+      [&](auto first, auto last, auto attached) { gpusort::sort_by_key(policy, first, last, attached, order); },
+      order))
+      << "quicksort";
   }
 
 private:
