@@ -64,6 +64,8 @@ private:
     larger(bins::template bytes_of<widest_token>(tile), tile* larger(sizeof(Bits), with_values ? sizeof(Value) : 0));
 
 public:
+  static constexpr int most_bins_log2 = bins::max_log2; // as a power of two
+
   struct shared_storage
   {
     // Tokens, then keys, then values.

@@ -40,6 +40,8 @@ public:
   static constexpr int tile       = Most;
   static constexpr bool is_staged = true;
 
+  static constexpr int most_bins_log2 = bins::max_log2; // as a power of two
+
   struct shared_storage
   {
     alignas(16) char tokens[bins::template bytes_of<long_token>(Most)];

@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(
     std::uint64_t const size         = last.begin + last.size() - begin;
     bool const gives_up              = *const_cast<std::uint32_t volatile*>(&all.disagrees) != 0;
     // Shared memory is done with; and what one thread has seen, all have.
-    bool is_sorted = __syncthreads_or(gives_up || own.is_moved != 0) == 0;
+    bool is_sorted = __syncthreads_or(gives_up || own.is_moved != 0 || own.skip != 0) == 0;
     if (is_sorted)
     {
       value_source<Key, Value> source(
@@ -141,6 +141,10 @@ __global__ void __launch_bounds__(
       }
       else
       {
+        if (own.is_moved == 0)
+        {
+          works[w].skip = 0; // others begin where it does
+        }
         left[atomicAdd(&all.left, 1u)] = w;
       }
     }

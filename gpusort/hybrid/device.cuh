@@ -38,6 +38,20 @@ struct sample_sort
   template <class Value>
   using carried_t = std::conditional_t<std::is_empty_v<Value>, block::no_values, Value>;
 
+  /// Bins of a block that sorts by value, as a power of two, if there are such blocks.
+  template <class Key, class Value, bool TriesValues>
+  static constexpr int bins_of()
+  {
+    if constexpr (TriesValues)
+    {
+      return value_sort<Key, Value>::most_bins_log2;
+    }
+    else
+    {
+      return 0;
+    }
+  }
+
   /// For more elements than a block sorts.
   template <class Key, class Value, class Compare>
   struct plan
@@ -46,6 +60,7 @@ struct sample_sort
     static constexpr bool tries_values         = radix::tries_values_v<Key, Value, Compare>;
     static constexpr std::size_t most          = most_of_v<Key, Value>; // that a block sorts by comparisons
     static constexpr std::size_t most_by_value = tries_values ? hybrid::most_by_value<Key, Value> : most;
+    static constexpr int value_bins_log2       = bins_of<Key, Value, tries_values>();
 
     /// What a level has.
     struct level_plan
@@ -62,6 +77,7 @@ struct sample_sort
     level_plan levels[most_levels];
     std::size_t counts_of_groups = 0; // of all levels
     std::size_t keys = 0, values = 0, all = 0, counts = 0, works = 0, left = 0, large = 0, leftovers = 0, cuts = 0;
+    std::size_t spreads = 0; // of the last level's buckets
     std::size_t verdict = 0, wave = 0;
     runtime::layout layout;
 
@@ -93,6 +109,7 @@ struct sample_sort
         segments <<= log2;
         level.buckets = layout.add(segments, sizeof(bucket));
       }
+      spreads = layout.add(tries_values ? segments : 0, sizeof(bucket_spread<Key>), alignof(bucket_spread<Key>));
       // Two works that follow one another have more elements than go together, but for the last one of a segment and those in
       // front of what is large. What is large takes two works at most for each `most` elements, and has one in front of it: three, of
       // as many as n / most, which need not be a whole number.
@@ -285,7 +302,9 @@ private:
         elements_together(n, plan.most),
         tries_values ? plan.most_by_value : 0,
         elements_together(n, plan.most_by_value),
-        even};
+        even,
+        is_last && tries_values ? runtime::at_offset<bucket_spread<Key>>(base, plan.spreads) : nullptr,
+        plan.value_bins_log2};
       split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, counts, wave, comp);
     }
     auto* const left       = runtime::at_offset<std::uint32_t>(base, plan.left);

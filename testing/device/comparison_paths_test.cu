@@ -344,6 +344,20 @@ TYPED_TEST(ComparisonPaths, HalfOfOneValue)
 }
 
 /// Keys of which the sample of a first level sees only what is spread evenly, and of which all others lie between two samples.
+// Half of what is in any part of the range lies so close together that no bins of equal width tell it apart, and is not alike.
+TYPED_TEST(ComparisonPaths, HalfCloseTogether)
+{
+  constexpr int bits = sizeof(typename TypeParam::key) == 4 ? 32 : 64;
+  check_all_sizes<TypeParam>(
+    [](std::size_t i, std::size_t) {
+      std::uint64_t const any   = mixed(i);
+      std::uint64_t const part  = any % 1021 << (bits - 10);
+      std::uint64_t const below = any >> 32;
+      return part + (any >> 20 & 1 ? below & 15 : (below << (bits - 32)) % (std::uint64_t{1} << (bits - 10)));
+    },
+    true);
+}
+
 template <class Key, class Form = hybrid::stable_form>
 std::vector<Key> misleading(std::size_t n, std::uint64_t others = 1'000'000)
 {
