@@ -109,7 +109,6 @@ struct sample_sort
         segments <<= log2;
         level.buckets = layout.add(segments, sizeof(bucket));
       }
-      spreads = layout.add(tries_values ? segments : 0, sizeof(bucket_spread<Key>), alignof(bucket_spread<Key>));
       // Two works that follow one another have more elements than go together, but for the last one of a segment and those in
       // front of what is large. What is large takes two works at most for each `most` elements, and has one in front of it: three, of
       // as many as n / most, which need not be a whole number.
@@ -124,15 +123,18 @@ struct sample_sort
       works                       = layout.add(all_works, sizeof(work));
       left                        = layout.add(tries_values ? all_works : 0, sizeof(std::uint32_t));
 
-      // What is left over is listed when nobody asks for the tiles of a first level any more, if there is a second one.
+      // How far apart keys are, and what is left over, is noted when nobody asks for the tiles of a first level any more, if there is a
+      // second one.
       std::size_t const most_tiles = runtime::blocks_for(n, merge::tile_v<Key, Value>) + most_large;
       runtime::layout lists;
+      spreads   = lists.add(tries_values ? segments : 0, sizeof(bucket_spread<Key>));
       large     = lists.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
       leftovers = lists.add(most_large, sizeof(leftover));
       cuts      = lists.add(most_tiles * merge::most_runs, sizeof(std::size_t));
       bool const has_room =
         depth.levels > 1 && lists.bytes() <= (levels[0].tiles << depth.log2[0]) * sizeof(std::uint16_t);
       std::size_t const at = has_room ? levels[0].starts : layout.add(1, lists.bytes());
+      spreads += at;
       large += at;
       leftovers += at;
       cuts += at;

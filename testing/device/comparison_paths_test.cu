@@ -343,7 +343,6 @@ TYPED_TEST(ComparisonPaths, HalfOfOneValue)
   check_all_sizes<TypeParam>([](std::size_t i, std::size_t) { return mixed(i) % 2 == 0 ? 1'000'000'007u : mixed(~i); });
 }
 
-/// Keys of which the sample of a first level sees only what is spread evenly, and of which all others lie between two samples.
 // Half of what is in any part of the range lies so close together that no bins of equal width tell it apart, and is not alike.
 TYPED_TEST(ComparisonPaths, HalfCloseTogether)
 {
@@ -358,6 +357,7 @@ TYPED_TEST(ComparisonPaths, HalfCloseTogether)
     true);
 }
 
+/// Keys of which the sample of a first level sees only what is spread evenly, and of which all others lie between two samples.
 template <class Key, class Form = hybrid::stable_form>
 std::vector<Key> misleading(std::size_t n, std::uint64_t others = 1'000'000)
 {
