@@ -77,7 +77,6 @@ struct sample_sort
     level_plan levels[most_levels];
     std::size_t counts_of_groups = 0; // of all levels
     std::size_t keys = 0, values = 0, all = 0, counts = 0, works = 0, left = 0, large = 0, leftovers = 0, cuts = 0;
-    std::size_t spreads = 0; // of the last level's buckets
     std::size_t verdict = 0, wave = 0;
     runtime::layout layout;
 
@@ -123,18 +122,15 @@ struct sample_sort
       works                       = layout.add(all_works, sizeof(work));
       left                        = layout.add(tries_values ? all_works : 0, sizeof(std::uint32_t));
 
-      // How far apart keys are, and what is left over, is noted when nobody asks for the tiles of a first level any more, if there is a
-      // second one.
+      // What is left over is listed when nobody asks for the tiles of a first level any more, if there is a second one.
       std::size_t const most_tiles = runtime::blocks_for(n, merge::tile_v<Key, Value>) + most_large;
       runtime::layout lists;
-      spreads   = lists.add(tries_values ? segments : 0, sizeof(bucket_spread<Key>));
       large     = lists.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
       leftovers = lists.add(most_large, sizeof(leftover));
       cuts      = lists.add(most_tiles * merge::most_runs, sizeof(std::size_t));
       bool const has_room =
         depth.levels > 1 && lists.bytes() <= (levels[0].tiles << depth.log2[0]) * sizeof(std::uint16_t);
       std::size_t const at = has_room ? levels[0].starts : layout.add(1, lists.bytes());
-      spreads += at;
       large += at;
       leftovers += at;
       cuts += at;
@@ -305,7 +301,7 @@ private:
         tries_values ? plan.most_by_value : 0,
         elements_together(n, plan.most_by_value),
         even,
-        is_last && tries_values ? runtime::at_offset<bucket_spread<Key>>(base, plan.spreads) : nullptr,
+        is_last && tries_values,
         plan.value_bins_log2};
       split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, counts, wave, comp);
     }
@@ -423,7 +419,7 @@ private:
       previous,
       comp);
     runtime::launch(
-      close_level<Key, Value>, {planned.segments, most_buckets, sizeof(close_storage)}, stream, level, lists);
+      close_level<Key, Value>, {planned.segments, most_buckets, sizeof(close_storage<Key>)}, stream, level, lists);
   }
 };
 

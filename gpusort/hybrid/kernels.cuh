@@ -68,14 +68,16 @@ struct large_bucket
   std::uint64_t size;
 };
 
-/// How far apart the keys of a bucket are, in ranks of values, as far as those of a sample say, which are in order.
+/// How far apart the keys of a bucket are, in ranks of values, as far as those of a sample say, which are in order. It is noted where the bucket
+/// will be.
 template <class Key>
 struct bucket_spread
 {
   using rank = std::conditional_t<sizeof(Key) <= 4, std::uint32_t, std::uint64_t>;
 
-  rank first, last;
-  rank closest; // the least that is not nothing of what lies between one and the one that many behind it
+  rank first;
+  rank last_but_lowest : sizeof(rank) * 8 - 8; // without its 8 lowest bits
+  rank closest_bits : 8; // of the least that is not nothing of what lies between one and the one that many behind it
 
   // With 2 even buckets are taken for close now and then, and some that bins sort: on an H100, 2^28, ms, AND of three samples of u64 14.3 (with 4
   // 15.8, unasked 19.2), but pairs of u64, AND of two, 21.4 (20.0, 20.0), and even u64 2^24 684 us (635, 637).
@@ -83,6 +85,7 @@ struct bucket_spread
 
   static constexpr rank none = static_cast<rank>(~rank{0});
 };
+static_assert(sizeof(bucket_spread<std::uint64_t>) == sizeof(bucket));
 
 /// What is merged in the end.
 struct leftover
@@ -135,19 +138,25 @@ struct split_level
   std::uint64_t most_by_value; // that a block sorts by value, or 0: it does not try
   std::uint64_t together_by_value;
   std::uint64_t wanted; // elements of a bucket
-  bucket_spread<Key>* spreads; // of the buckets of all segments, or null: nobody asks
+  bool notes_spreads;
   int value_bins_log2; // of a block that sorts by value
 
-  /// Whether bins of equal width over the keys of buckets of a segment would be too full, as far as its sample says.
-  __device__ bool are_too_close(std::uint32_t s, unsigned first, unsigned end) const
+  /// Where the spreads of a segment's buckets are noted until these are known.
+  __device__ bucket_spread<Key>* spreads_of(std::uint32_t s) const
   {
-    using rank            = typename bucket_spread<Key>::rank;
-    auto const* const own = spreads + (static_cast<std::size_t>(s) << log2);
-    int const width       = block::bit_width(static_cast<rank>(own[end - 1].last - own[first].first));
-    bool are_close        = false;
-    for (unsigned b = first; b < end && width > value_bins_log2; ++b)
+    return reinterpret_cast<bucket_spread<Key>*>(buckets + (static_cast<std::size_t>(s) << log2));
+  }
+
+  /// Whether bins of equal width over the keys of buckets with these spreads would be too full.
+  __device__ bool are_too_close(bucket_spread<Key> const* spreads, unsigned first, unsigned end) const
+  {
+    using rank      = typename bucket_spread<Key>::rank;
+    auto const last = static_cast<rank>(static_cast<rank>(spreads[end - 1].last_but_lowest) << 8 | 255);
+    int const width = block::bit_width(static_cast<rank>(last - spreads[first].first));
+    bool are_close  = false;
+    for (unsigned b = first; b < end; ++b)
     {
-      are_close = are_close || own[b].closest >> (width - value_bins_log2) == 0;
+      are_close = are_close || static_cast<int>(spreads[b].closest_bits) <= width - value_bins_log2;
     }
     return are_close;
   }
@@ -335,7 +344,8 @@ __device__ void note_spreads(
   if (is_bucket && threadIdx.x % all == 0)
   {
     rank const first = count == 0 ? rank{0} : rank_at(begin);
-    spreads[own]     = {first, begin < end ? rank_at(end - 1) : first, closest};
+    rank const last  = begin < end ? rank_at(end - 1) : first;
+    spreads[own]     = {first, static_cast<rank>(last >> 8), static_cast<rank>(block::bit_width(closest))};
   }
 }
 
@@ -373,17 +383,16 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample
   {
     return; // and no segments are listed
   }
-  bucket const own    = level.segment(blockIdx.x);
-  auto* const spreads = level.spreads == nullptr ? nullptr : level.spreads + (std::size_t{blockIdx.x} << level.log2);
+  bucket const own = level.segment(blockIdx.x);
   if (!level.splits(own))
   {
     if constexpr (TriesValues)
     {
-      if (spreads != nullptr)
+      if (level.notes_spreads)
       {
         auto const none = [&](int) -> Key const& { return keys[0]; };
         hybrid::note_spreads<choice::threads, Key>(
-          spreads, shared.places, radix::value_order::ascending, 0, 0, level.log2, none);
+          level.spreads_of(blockIdx.x), shared.places, radix::value_order::ascending, 0, 0, level.log2, none);
       }
     }
     return;
@@ -455,12 +464,16 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample
   choice::plant(shared.sample, shared.places, of_buckets, level.log2, level.trees[blockIdx.x], comp);
   if constexpr (TriesValues)
   {
-    if (spreads != nullptr && which != radix::value_order::other)
+    if (level.notes_spreads && which != radix::value_order::other)
     {
       hybrid::note_spreads<choice::threads, Key>(
-        spreads, shared.places, which, count, of_buckets, level.log2, [&](int place) -> Key const& {
-          return choice::sorted_at(shared.sample, place);
-        });
+        level.spreads_of(blockIdx.x),
+        shared.places,
+        which,
+        count,
+        of_buckets,
+        level.log2,
+        [&](int place) -> Key const& { return choice::sorted_at(shared.sample, place); });
     }
   }
 }
@@ -656,8 +669,10 @@ __device__ void leave_over(large_bucket const& where, std::uint32_t from, leftov
   atomicMax(&all.merge_passes, passes);
 }
 
+template <class Key>
 struct close_storage
 {
+  bucket_spread<Key> spreads[most_buckets];
   block::warp_sums<std::uint64_t, most_buckets> sums;
   std::uint64_t begins[most_buckets + 1]; // of buckets
   std::uint16_t next[most_buckets]; // where the next work begins, if one begins here
@@ -696,7 +711,7 @@ template <class Key, class Value>
 __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> level, work_lists lists)
 {
   extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<close_storage*>(shared_words);
+  auto& shared = *reinterpret_cast<close_storage<Key>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
   if (level.all->seen != merge::seen::both)
@@ -734,6 +749,11 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
       }
     }
   }
+  if (level.notes_spreads && own < count)
+  {
+    shared.spreads[own] = level.spreads_of(segment)[own];
+  }
+  __syncthreads(); // before any of the buckets is written
   std::uint64_t const begin = whole.begin + block::exclusive_sum<most_buckets>(shared.sums, total);
   bool const is_done        = splits ? level.trees[segment].is_of_equals(own) : whole.is_done();
   if (own < count)
@@ -806,8 +826,9 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
   if (is_head)
   {
     bool const is_sorted = is_done && shared.next[own] == own + 1;
-    bool const is_close  = by_value && !is_sorted && level.are_too_close(segment, own, shared.next[own]);
-    lists.works[place]   = {
+    bool const is_close =
+      level.notes_spreads && by_value && !is_sorted && level.are_too_close(shared.spreads, own, shared.next[own]);
+    lists.works[place] = {
       is_close ? 1u : 0u, is_sorted ? 1u : 0u, segment, static_cast<std::uint16_t>(own), shared.next[own]};
   }
   // What is by itself: all threads list it.
