@@ -23,6 +23,7 @@
 
 #if defined(__CUDACC__)
 #  include <gpusort/hybrid/device.cuh>
+#  include <gpusort/hybrid/uneven_keys.cuh>
 #  include <gpusort/merge/device.cuh>
 #  include <gpusort/merge/few_comparisons.cuh>
 #  include <gpusort/quicksort/device.cuh>
@@ -222,8 +223,10 @@ struct device_backend<merge_sort_t> : dispatch::sparing_backend<merge::device>
 template <>
 struct device_backend<radix_sort_t>
 {
+  using device = radix::device_with<hybrid::uneven_keys>;
+
   template <class Key, class Compare>
-  using form = std::conditional_t<radix::has_key_order_v<Key, Compare>, radix::device, radix::device_by_fields>;
+  using form = std::conditional_t<radix::has_key_order_v<Key, Compare>, device, radix::device_by_fields<device>>;
 
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n)

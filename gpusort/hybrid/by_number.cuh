@@ -4,6 +4,7 @@
 #pragma once
 
 #include <gpusort/block/tile.cuh>
+#include <gpusort/block/verdict.h>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/block/words.cuh>
 #include <gpusort/hybrid/tuning.h>
@@ -437,13 +438,13 @@ __global__ void __launch_bounds__(number_threads) ask_about_indices(
 /// Grid: any. Block: number_threads.
 template <class Index>
 __global__ void __launch_bounds__(number_threads)
-  decide_about_indices(Index n, number_notes const* notes, Index* indices, merge::wave_verdict* all)
+  decide_about_indices(Index n, number_notes const* notes, Index* indices, block::sort_verdict* all)
 {
   runtime::wait_for_previous_kernel();
   bool const is_sorted = notes->may_be_order();
   if (blockIdx.x == 0 && threadIdx.x == 0)
   {
-    *all = is_sorted ? merge::verdict::accepted : merge::verdict::refused;
+    *all = is_sorted ? block::verdict::accepted : block::verdict::refused;
   }
   std::uint64_t const step = std::uint64_t{gridDim.x} * number_threads;
   for (std::uint64_t i = blockIdx.x * number_threads + threadIdx.x; !is_sorted && i < n; i += step)
@@ -585,7 +586,7 @@ __global__ void __launch_bounds__(number_threads)
              number_notes const* notes,
              Record* records_out,
              Value* values_out,
-             merge::wave_verdict* all)
+             block::sort_verdict* all)
 {
   using word               = typename gather_shape<Record>::word;
   constexpr unsigned words = gather_shape<Record>::words;
@@ -593,7 +594,7 @@ __global__ void __launch_bounds__(number_threads)
   bool const is_sorted = notes->may_be_order();
   if (blockIdx.x == 0 && threadIdx.x == 0)
   {
-    *all = is_sorted ? merge::verdict::accepted : merge::verdict::refused;
+    *all = is_sorted ? block::verdict::accepted : block::verdict::refused;
   }
   if (!is_sorted)
   {
@@ -688,7 +689,7 @@ public:
   }
 
   static void sort(
-    cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, merge::wave_verdict* all, Compare comp)
+    cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, block::sort_verdict* all, Compare comp)
   {
     plan const p(n);
     void* const base     = p.layout.base(scratch);

@@ -3,6 +3,7 @@
 // Source: Sintorn and Assarsson, sections IV and V; a stable sample sort, so that any comparator will do.
 #pragma once
 
+#include <gpusort/block/verdict.h>
 #include <gpusort/hybrid/by_number.cuh>
 #include <gpusort/hybrid/by_value.cuh>
 #include <gpusort/hybrid/kernels.cuh>
@@ -80,15 +81,16 @@ struct sample_sort
     std::size_t verdict = 0, wave = 0;
     runtime::layout layout;
 
-    explicit plan(std::size_t n, bool tries_wave = false)
+    /// `has_arrays`: somebody else has the second pair of arrays.
+    explicit plan(std::size_t n, bool tries_wave = false, bool has_arrays = false)
         : depth(split_depth_for(n, most, most_by_value, Form::log2_of_level))
         , in_wave(tries_wave)
     {
       constexpr block_shape shape = tile_shape_v<Key, Value>;
       tile = shape.threads * rows_for(n, depth, sizeof(Key) + value_bytes_v<Value>, shape.threads, shape.items);
 
-      keys   = layout.add(n, sizeof(Key), alignof(Key));
-      values = with_values ? layout.add(n, sizeof(Value), alignof(Value)) : 0;
+      keys   = layout.add(has_arrays ? 0 : n, sizeof(Key), alignof(Key));
+      values = layout.add(has_arrays || !with_values ? 0 : n, sizeof(Value), alignof(Value));
       all    = layout.add(1, sizeof(counters));
 
       std::size_t segments = 1;
@@ -136,7 +138,7 @@ struct sample_sort
       cuts += at;
       if constexpr (merge::one_wave::can_sort<Key, Value, Compare> && Form::merges_small_inputs)
       {
-        verdict = layout.add(in_wave ? 1 : 0, sizeof(merge::wave_verdict));
+        verdict = layout.add(in_wave ? 1 : 0, sizeof(block::sort_verdict));
         wave    = layout.add(1, in_wave ? merge::one_wave::plan<Key, Value>(n).layout.bytes() : 0);
       }
     }
@@ -154,12 +156,12 @@ struct sample_sort
   static void sort(cudaStream_t stream, void* scratch, Key* keys, Value* values, std::size_t n, Compare comp)
   {
     merge::choice const chosen   = choice_for<Key, Value, Compare>(n, runtime::shared_bytes_of_device());
-    merge::wave_verdict* verdict = nullptr;
+    block::sort_verdict* verdict = nullptr;
     if (chosen.by_number)
     {
       auto const pieces = scratch_of<Key, Value, Compare>(n, chosen);
       void* const base  = pieces.layout.base(scratch);
-      verdict           = runtime::at_offset<merge::wave_verdict>(base, pieces.verdict);
+      verdict           = runtime::at_offset<block::sort_verdict>(base, pieces.verdict);
       scratch           = runtime::at_offset<void>(base, pieces.sort);
       sort_by_number(stream, scratch, keys, values, n, verdict, comp);
     }
@@ -171,6 +173,26 @@ struct sample_sort
     {
       merge::many_ways::sort<Key, Value, Compare>(stream, scratch, keys, values, n, chosen, comp, verdict);
     }
+  }
+
+  /// Splits n elements, more than a block sorts, unless somebody has sorted them, between two pairs of arrays, of which the first has them
+  /// before and after. `tables`: as many bytes as table_bytes says.
+  template <class Key, class Value, class Compare>
+  static void split_between(cudaStream_t stream,
+                            void* tables,
+                            buffers<Key, Value> const& at,
+                            std::size_t n,
+                            block::sort_verdict const* by_others,
+                            Compare comp)
+  {
+    plan<Key, Value, Compare> const plan(n, false, true);
+    split_planned(stream, plan.layout.base(tables), plan, at, n, by_others, comp);
+  }
+
+  template <class Key, class Value, class Compare>
+  static std::size_t table_bytes(std::size_t n)
+  {
+    return plan<Key, Value, Compare>(n, false, true).layout.bytes();
   }
 
 private:
@@ -218,7 +240,7 @@ private:
     {
       bytes = std::max(bytes, sorter::scratch_bytes(n));
     }
-    pieces.verdict = pieces.layout.add(1, sizeof(merge::wave_verdict));
+    pieces.verdict = pieces.layout.add(1, sizeof(block::sort_verdict));
     pieces.sort    = pieces.layout.add(1, bytes);
     return pieces;
   }
@@ -229,7 +251,7 @@ private:
                              Key* keys,
                              Value* values,
                              std::size_t n,
-                             merge::wave_verdict* verdict,
+                             block::sort_verdict* verdict,
                              Compare comp)
   {
     using carried = carried_t<Value>;
@@ -248,7 +270,7 @@ private:
                     Value* values,
                     std::size_t n,
                     bool tries_wave,
-                    merge::wave_verdict const* wave,
+                    block::sort_verdict const* by_others,
                     Compare comp)
   {
     using carried              = carried_t<Value>;
@@ -258,23 +280,36 @@ private:
     buffers<Key, carried> const at{
       {keys, runtime::at_offset<Key>(base, plan.keys)},
       {carried_values, plan.with_values ? runtime::at_offset<carried>(base, plan.values) : nullptr}};
+    if constexpr (merge::one_wave::can_sort<Key, carried, Compare> && Form::merges_small_inputs)
+    {
+      auto* const verdict = runtime::at_offset<block::sort_verdict>(base, plan.verdict);
+      radix::buffers<Key, carried> const arrays{{at.keys[0], at.keys[1]}, {at.values[0], at.values[1]}};
+      if (plan.in_wave
+          && merge::one_wave::sort(stream, runtime::at_offset<void>(base, plan.wave), arrays, n, verdict, comp))
+      {
+        by_others = verdict;
+      }
+    }
+    split_planned(stream, base, plan, at, n, by_others, comp);
+  }
+
+  /// The same as planned, with room for the plan's tables.
+  template <class Key, class Value, class Compare>
+  static void split_planned(cudaStream_t stream,
+                            void* base,
+                            plan<Key, Value, Compare> const& plan,
+                            buffers<Key, Value> const& at,
+                            std::size_t n,
+                            block::sort_verdict const* by_others,
+                            Compare comp)
+  {
     auto* const all    = runtime::at_offset<counters>(base, plan.all);
     auto* const counts = runtime::at_offset<unsigned long long>(base, plan.counts);
     work_lists const lists{runtime::at_offset<work>(base, plan.works),
                            Form::finishes_large ? runtime::at_offset<large_bucket>(base, plan.large) : nullptr,
                            runtime::at_offset<leftover>(base, plan.leftovers)};
-    if constexpr (merge::one_wave::can_sort<Key, carried, Compare> && Form::merges_small_inputs)
-    {
-      auto* const verdict = runtime::at_offset<merge::wave_verdict>(base, plan.verdict);
-      radix::buffers<Key, carried> const arrays{{at.keys[0], at.keys[1]}, {at.values[0], at.values[1]}};
-      if (plan.in_wave
-          && merge::one_wave::sort(stream, runtime::at_offset<void>(base, plan.wave), arrays, n, verdict, comp))
-      {
-        wave = verdict;
-      }
-    }
     // Where a block has too little shared memory for that, it is as if the comparator had another order.
-    bool const tries_values = can_try_values<Key, carried, Compare>();
+    bool const tries_values = can_try_values<Key, Value, Compare>();
     split_level<Key> level{};
     for (int number = 0; number < plan.depth.levels; ++number)
     {
@@ -303,21 +338,21 @@ private:
         even,
         is_last && tries_values,
         plan.value_bins_log2};
-      split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, counts, wave, comp);
+      split_with(stream, at, level, previous, plan, is_last ? lists : work_lists{}, counts, by_others, comp);
     }
     auto* const left       = runtime::at_offset<std::uint32_t>(base, plan.left);
     auto const blocks_with = [&](block_shape shape) {
       return std::min(std::size_t{1} << plan.depth.bits(),
                       runtime::multiprocessors() * static_cast<std::size_t>(shape.blocks));
     };
-    if constexpr (plan.tries_values)
+    if constexpr (radix::tries_values_v<Key, Value, Compare>)
     {
       if (tries_values)
       {
-        constexpr block_shape shape = value_sort_shape_v<Key, carried>;
+        constexpr block_shape shape = value_sort_shape_v<Key, Value>;
         runtime::launch(
-          sort_by_value<Key, carried, Compare>,
-          {blocks_with(shape), shape.threads, sizeof(value_sort_storage<Key, carried>)},
+          sort_by_value<Key, Value, Compare>,
+          {blocks_with(shape), shape.threads, sizeof(value_sort_storage<Key, Value>)},
           stream,
           at,
           lists.works,
@@ -327,10 +362,10 @@ private:
           comp);
       }
     }
-    constexpr block_shape shape = sort_shape_v<Key, carried>;
+    constexpr block_shape shape = sort_shape_v<Key, Value>;
     runtime::launch(
-      sort_buckets<Key, carried, Compare>,
-      {blocks_with(shape), shape.threads, sizeof(sort_storage<Key, carried, Compare>)},
+      sort_buckets<Key, Value, Compare>,
+      {blocks_with(shape), shape.threads, sizeof(sort_storage<Key, Value, Compare>)},
       stream,
       at,
       n,
@@ -342,12 +377,12 @@ private:
     {
       Form::finish_large(stream, at, static_cast<large_bucket const*>(lists.large), lists.leftovers, all, comp);
     }
-    constexpr merge::tile_shape merging = merge::merge_shape_v<Key, carried>;
+    constexpr merge::tile_shape merging = merge::merge_shape_v<Key, Value>;
     runtime::launch(
-      merge_leftovers<Key, carried, Compare>,
+      merge_leftovers<Key, Value, Compare>,
       {runtime::multiprocessors() * static_cast<std::size_t>(leftover_blocks),
        merging.threads,
-       sizeof(leftover_storage<Key, carried, Compare>)},
+       sizeof(leftover_storage<Key, Value, Compare>)},
       stream,
       at,
       lists.leftovers,
@@ -388,7 +423,7 @@ private:
     plan<Key, Value, Compare> const& plan,
     work_lists const& lists,
     unsigned long long* counts,
-    merge::wave_verdict const* wave,
+    block::sort_verdict const* by_others,
     Compare comp)
   {
     int const to          = (plan.depth.levels - level.number) % 2;
@@ -401,11 +436,12 @@ private:
                     at.keys[from],
                     level,
                     previous,
-                    wave,
+                    by_others,
                     comp);
     if (level.number == 0)
     {
-      merge::launch_look(stream, at.keys[from], level.n, &level.all->seen, counts, plan.counts_of_groups, wave, comp);
+      merge::launch_look(
+        stream, at.keys[from], level.n, &level.all->seen, counts, plan.counts_of_groups, by_others, comp);
     }
     runtime::launch(
       order_tiles<Form::keeps_order, Key, Value, Compare>,

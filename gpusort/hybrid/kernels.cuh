@@ -9,6 +9,7 @@
 #include <gpusort/block/prefix_sum.cuh>
 #include <gpusort/block/runs.cuh>
 #include <gpusort/block/tile.cuh>
+#include <gpusort/block/verdict.h>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/hybrid/guesses.cuh>
 #include <gpusort/hybrid/tuning.h>
@@ -77,7 +78,8 @@ struct bucket_spread
 
   rank first;
   rank last_but_lowest : sizeof(rank) * 8 - 8; // without its 8 lowest bits
-  rank closest_bits : 8; // of the least that is not nothing of what lies between one and the one that many behind it
+  rank
+    closest_bits : 8; // the width of the least distance, other than 0, from a key of the sample to the one `together` places behind it
 
   // With 2 even buckets are taken for close now and then, and some that bins sort: on an H100, 2^28, ms, AND of three samples of u64 14.3 (with 4
   // 15.8, unasked 19.2), but pairs of u64, AND of two, 21.4 (20.0, 20.0), and even u64 2^24 684 us (635, 637).
@@ -322,13 +324,13 @@ __device__ void note_spreads(
   static_assert((all & (all - 1)) == 0);
   auto const values  = radix::order_of_values<Key>(order);
   auto const rank_at = [&](int i) { return static_cast<rank>(values.rank_of(radix::value_bits_of(sorted(i)))); };
-  // Bucket b ends with the splitter b, but for the last one, of which the others stand for splitters that are missing.
+  // Bucket b ends with the splitter b, the last one with the sample; missing splitters are copies of the last that there is.
   unsigned const own   = threadIdx.x / all;
   unsigned const last  = (1u << log2) - 1;
   bool const is_bucket = own <= last;
   auto const place     = [&](unsigned s) { return count == 0 ? 0 : places[s < buckets - 2 ? s : buckets - 2]; };
   int const begin      = own == 0 ? 0 : place(own - 1);
-  int const end        = own == last ? count : place(own);
+  int const end        = own == last ? count : place(own) + 1;
   rank closest         = spread::none;
   for (int i = begin + static_cast<int>(threadIdx.x % all); i + spread::together < end; i += all)
   {
@@ -343,19 +345,23 @@ __device__ void note_spreads(
   }
   if (is_bucket && threadIdx.x % all == 0)
   {
-    rank const first = count == 0 ? rank{0} : rank_at(begin);
-    rank const last  = begin < end ? rank_at(end - 1) : first;
-    spreads[own]     = {first, static_cast<rank>(last >> 8), static_cast<rank>(block::bit_width(closest))};
+    rank const first    = count == 0 ? rank{0} : rank_at(begin);
+    rank const greatest = begin < end ? rank_at(end - 1) : first;
+    spreads[own]        = {first, static_cast<rank>(greatest >> 8), static_cast<rank>(block::bit_width(closest))};
   }
 }
 
 /// Chooses the splitters of each segment of a level that is split. `previous` is the level before it, if there is one. The first level
-/// also clears the counters and glances at the input, unless a wave has sorted it. If blocks try to go by values, notes in the first
-/// level whether the comparator does, and in all how to guess buckets of numbers.
+/// also clears the counters and glances at the input, unless somebody has sorted it. If blocks try to go by values, notes in the first
+/// level whether the comparator does, in all how to guess buckets of numbers, and in the last one how far apart keys are.
 /// Grid: a block a segment. Block: splitter_choice's threads. Shared: choice_storage.
 template <bool TriesValues, class Key, class Compare>
-__global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample_splitters(
-  Key const* keys, split_level<Key> level, split_level<Key> previous, merge::wave_verdict const* wave, Compare comp)
+__global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
+  sample_splitters(Key const* keys,
+                   split_level<Key> level,
+                   split_level<Key> previous,
+                   block::sort_verdict const* by_others,
+                   Compare comp)
 {
   using choice = splitter_choice<Key, Compare>;
   extern __shared__ uint4 shared_words[];
@@ -369,7 +375,7 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads) sample
     {
       words[i] = 0;
     }
-    if (merge::is_sorted_by_wave(wave))
+    if (block::is_sorted_already(by_others))
     {
       __syncthreads();
       if (threadIdx.x == 0)
@@ -705,7 +711,8 @@ __device__ inline unsigned first_set(std::uint32_t const* bits, unsigned from, u
 }
 
 /// After a level has been ordered: finds out where its buckets begin, and what groups of tiles have of each before them. In
-/// the last level, also lists the works: as many neighbours together as a block takes; what is too large by itself.
+/// the last level, also lists the works: as many neighbours together as a block takes, with a mark on those that are not worth a try by value;
+/// what is too large by itself.
 /// Grid: a block a segment. Block: most_buckets. Shared: close_storage.
 template <class Key, class Value>
 __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> level, work_lists lists)
@@ -749,7 +756,9 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
       }
     }
   }
-  if (level.notes_spreads && own < count)
+  bool const by_value      = level.all->value_order != radix::value_order::other;
+  bool const knows_spreads = level.notes_spreads && by_value;
+  if (knows_spreads && own < count)
   {
     shared.spreads[own] = level.spreads_of(segment)[own];
   }
@@ -765,7 +774,6 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
   {
     return;
   }
-  bool const by_value          = level.all->value_order != radix::value_order::other;
   std::uint64_t const most     = level.most; // that is moved at once
   bool const is_alone          = own < count && total > (by_value && !is_done ? level.most_by_value : most);
   std::uint64_t const together = by_value ? level.together_by_value : level.together;
@@ -826,9 +834,8 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
   if (is_head)
   {
     bool const is_sorted = is_done && shared.next[own] == own + 1;
-    bool const is_close =
-      level.notes_spreads && by_value && !is_sorted && level.are_too_close(shared.spreads, own, shared.next[own]);
-    lists.works[place] = {
+    bool const is_close  = knows_spreads && !is_sorted && level.are_too_close(shared.spreads, own, shared.next[own]);
+    lists.works[place]   = {
       is_close ? 1u : 0u, is_sorted ? 1u : 0u, segment, static_cast<std::uint16_t>(own), shared.next[own]};
   }
   // What is by itself: all threads list it.

@@ -21,20 +21,4 @@ __device__ inline bool failed_before(pass_check* checks, int pass)
   return failed;
 }
 
-/// What the blocks of a wave decide, in device memory: its low bits count votes for it; `accepted` or `refused` is the outcome, never
-/// both, and never taken back.
-using wave_verdict = std::uint32_t;
-
-namespace verdict
-{
-inline constexpr wave_verdict accepted = wave_verdict{1} << 30;
-inline constexpr wave_verdict refused  = wave_verdict{1} << 31;
-} // namespace verdict
-
-/// Whether a wave has sorted the input; null: there was none.
-__device__ inline bool is_sorted_by_wave(wave_verdict const* all)
-{
-  return all != nullptr && (*all & verdict::accepted) != 0;
-}
-
 } // namespace gpusort::merge

@@ -4,6 +4,7 @@
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 
+#include <gpusort/block/verdict.h>
 #include <gpusort/merge/choice.h>
 #include <gpusort/merge/in_block.cuh>
 #include <gpusort/merge/in_cluster.cuh>
@@ -79,7 +80,7 @@ struct many_ways
       std::size_t bytes = merging.bytes();
       if constexpr (one_wave::can_sort<Key, Value, Compare>)
       {
-        verdict = layout.add(in_wave ? 1 : 0, sizeof(wave_verdict));
+        verdict = layout.add(in_wave ? 1 : 0, sizeof(block::sort_verdict));
         bytes   = in_wave ? std::max(bytes, one_wave::plan<Key, Value>(n).layout.bytes()) : bytes;
       }
       wave = layout.add(1, bytes, alignof(Key));
@@ -95,7 +96,7 @@ struct many_ways
     return chosen.rest < way::one_tile ? 0 : plan<Key, Value, Compare>(n, chosen.in_wave).layout.bytes();
   }
 
-  /// In one of the ways up to many_ways. `wave`: a verdict that says whether they are sorted already, or null.
+  /// In one of the ways up to many_ways. `by_others`: a verdict that says whether they are sorted already, or null.
   template <class Key, class Value, class Compare>
   static void sort(cudaStream_t stream,
                    void* scratch,
@@ -104,7 +105,7 @@ struct many_ways
                    std::size_t n,
                    choice const& chosen,
                    Compare comp,
-                   wave_verdict const* wave = nullptr)
+                   block::sort_verdict const* by_others = nullptr)
   {
     if (chosen.rest < way::one_tile)
     {
@@ -112,7 +113,7 @@ struct many_ways
     }
     else if (chosen.rest != way::in_cluster || !sort_in_one_cluster(stream, keys, values, n, comp))
     {
-      sort_many_ways(stream, scratch, keys, values, n, chosen.in_wave, wave, comp);
+      sort_many_ways(stream, scratch, keys, values, n, chosen.in_wave, by_others, comp);
     }
   }
 
@@ -184,7 +185,7 @@ private:
     Value* values,
     std::size_t n,
     bool tries_wave,
-    wave_verdict const* wave,
+    block::sort_verdict const* by_others,
     Compare comp)
   {
     constexpr bool are_alike =
@@ -194,25 +195,25 @@ private:
     if constexpr (one_wave::can_sort<Key, Value, Compare>)
     {
       void* const base    = plan.layout.base(scratch);
-      auto* const verdict = runtime::at_offset<wave_verdict>(base, plan.verdict);
+      auto* const verdict = runtime::at_offset<block::sort_verdict>(base, plan.verdict);
       radix::buffers<Key, Value> const at{{keys, runtime::at_offset<Key>(base, plan.keys)},
                                           {values, runtime::at_offset<Value>(base, plan.values)}};
       if (plan.in_wave && one_wave::sort(stream, runtime::at_offset<void>(base, plan.wave), at, n, verdict, comp))
       {
-        wave = verdict;
+        by_others = verdict;
       }
     }
     if (plan.blocks == input_class::tiny)
     {
-      sort_in<input_class::tiny>(stream, plan, scratch, keys, values, n, wave, comp);
+      sort_in<input_class::tiny>(stream, plan, scratch, keys, values, n, by_others, comp);
     }
     else if (plan.blocks == input_class::small)
     {
-      sort_in<input_class::small>(stream, plan, scratch, keys, values, n, wave, comp);
+      sort_in<input_class::small>(stream, plan, scratch, keys, values, n, by_others, comp);
     }
     else
     {
-      sort_in<medium>(stream, plan, scratch, keys, values, n, wave, comp);
+      sort_in<medium>(stream, plan, scratch, keys, values, n, by_others, comp);
     }
   }
 
@@ -223,7 +224,7 @@ private:
                       Key* keys,
                       Value* values,
                       std::size_t n,
-                      wave_verdict const* wave,
+                      block::sort_verdict const* by_others,
                       Compare comp)
   {
     using traits        = many_way_traits<Key, Value, Class>;
@@ -258,7 +259,7 @@ private:
       samples(0),
       checks,
       steps.passes,
-      wave,
+      by_others,
       comp);
     for (int pass = 0; pass < steps.passes; ++pass, at = 1 - at)
     {
@@ -278,12 +279,12 @@ private:
         samples(pass + 1),
         checks,
         pass,
-        wave,
+        by_others,
         comp);
     }
     if (steps.passes > 0)
     {
-      merge::recover_after(stream, keys_at, values_at, n, checks, steps.passes, wave);
+      merge::recover_after(stream, keys_at, values_at, n, checks, steps.passes, by_others);
     }
   }
 };

@@ -2,6 +2,7 @@
 // them have asked it; if it disagrees, nothing has been written, and the input is still to be sorted.
 #pragma once
 
+#include <gpusort/block/verdict.h>
 #include <gpusort/merge/checks.cuh>
 #include <gpusort/radix/findings.cuh>
 #include <gpusort/radix/key_order.h>
@@ -51,13 +52,13 @@ template <class Key, class Compare>
 struct wave_vote
 {
   using bits                  = radix::bits_t<Key>;
-  using state                 = ::cuda::atomic_ref<wave_verdict, ::cuda::thread_scope_device>;
+  using state                 = ::cuda::atomic_ref<block::sort_verdict, ::cuda::thread_scope_device>;
   static constexpr bool asks  = true;
   static constexpr bool mends = false;
 
   radix::wave_vote_storage& shared;
   radix::asks_comparator<Key, Compare> neighbours;
-  wave_verdict* all;
+  block::sort_verdict* all;
   wave_edges<bits>* edges;
   unsigned number; // of the bucket, in the order of the output
 
@@ -95,7 +96,7 @@ struct wave_vote
       shared.answer = agrees && (found.fetch_add(1, ::cuda::std::memory_order_acq_rel) == radix::radix_size - 1);
       if (!agrees)
       {
-        found.fetch_or(verdict::refused, ::cuda::std::memory_order_relaxed);
+        found.fetch_or(block::verdict::refused, ::cuda::std::memory_order_relaxed);
       }
     }
     __syncthreads();
@@ -105,7 +106,7 @@ struct wave_vote
       bool const fits = __syncthreads_and(agrees_about_edges()) != 0;
       if (threadIdx.x == 0)
       {
-        decide(found, fits ? verdict::accepted : verdict::refused);
+        decide(found, fits ? block::verdict::accepted : block::verdict::refused);
       }
     }
     if (!waits || !agrees)
@@ -115,18 +116,18 @@ struct wave_vote
     __syncthreads();
     if (threadIdx.x == 0)
     {
-      wave_verdict now    = found.load(::cuda::std::memory_order_acquire);
-      long long const end = clock64() + most_clocks;
-      while ((now & (verdict::accepted | verdict::refused)) == 0)
+      block::sort_verdict now = found.load(::cuda::std::memory_order_acquire);
+      long long const end     = clock64() + most_clocks;
+      while ((now & (block::verdict::accepted | block::verdict::refused)) == 0)
       {
         if (clock64() > end)
         {
-          decide(found, verdict::refused);
+          decide(found, block::verdict::refused);
         }
         __nanosleep(32);
         now = found.load(::cuda::std::memory_order_acquire);
       }
-      shared.answer = (now & verdict::accepted) != 0;
+      shared.answer = (now & block::verdict::accepted) != 0;
     }
     __syncthreads();
     return shared.answer;
@@ -136,10 +137,10 @@ private:
   static constexpr long long most_clocks = 200'000; // 0.1 ms at 2 GHz, several times what a wave takes
 
   /// Settles it, unless somebody has.
-  __device__ static void decide(state const& found, wave_verdict answer)
+  __device__ static void decide(state const& found, block::sort_verdict answer)
   {
-    wave_verdict now = found.load(::cuda::std::memory_order_relaxed);
-    while ((now & (verdict::accepted | verdict::refused)) == 0
+    block::sort_verdict now = found.load(::cuda::std::memory_order_relaxed);
+    while ((now & (block::verdict::accepted | block::verdict::refused)) == 0
            && !found.compare_exchange_weak(now, now | answer, ::cuda::std::memory_order_acq_rel))
     {
     }
@@ -182,7 +183,7 @@ private:
 template <class Key, class Value, class Compare>
 __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_blocks(radix::wave_sort_threads, 2))
   sort_wave_by_value(radix::wave_tiles tiles,
-                     wave_verdict* all,
+                     block::sort_verdict* all,
                      wave_edges<radix::bits_t<Key>>* edges,
                      radix::buffers<radix::bits_t<Key>, Value> at,
                      Compare comp)
@@ -208,7 +209,7 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   {
     if (blockIdx.x == 0 && threadIdx.x == 0)
     {
-      *all = verdict::accepted; // all keys are the same: they are sorted
+      *all = block::verdict::accepted; // all keys are the same: they are sorted
     }
     return;
   }
@@ -304,7 +305,7 @@ struct one_wave
                    void* base,
                    radix::buffers<Key, Value> const& at,
                    std::size_t n,
-                   wave_verdict* all,
+                   block::sort_verdict* all,
                    Compare comp)
   {
     using bits              = radix::bits_t<Key>;

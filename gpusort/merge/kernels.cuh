@@ -4,6 +4,7 @@
 #include <gpusort/block/merge.cuh>
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/tile.cuh>
+#include <gpusort/block/verdict.h>
 #include <gpusort/merge/checks.cuh>
 #include <gpusort/merge/natural_order.cuh>
 #include <gpusort/merge/runs_in_tile.cuh>
@@ -279,7 +280,7 @@ inline constexpr std::size_t recover_items       = 4096;
 inline constexpr std::size_t most_recover_blocks = 1024;
 
 /// After the last pass: if a check failed, brings what survives, the source of the first failed pass, to where the
-/// result belongs; unless a wave has sorted all before. Grid, block: any.
+/// result belongs; unless somebody has sorted all before. Grid, block: any.
 template <class Key, class Value>
 __global__ void
 recover(Key* keys,
@@ -289,10 +290,10 @@ recover(Key* keys,
         std::size_t n,
         pass_check const* checks,
         int passes,
-        wave_verdict const* wave)
+        block::sort_verdict const* by_others)
 {
   runtime::wait_for_previous_kernel();
-  if (is_sorted_by_wave(wave))
+  if (block::is_sorted_already(by_others))
   {
     return;
   }
@@ -326,7 +327,7 @@ void recover_after(cudaStream_t stream,
                    std::size_t n,
                    pass_check const* checks,
                    int passes,
-                   wave_verdict const* wave = nullptr)
+                   block::sort_verdict const* by_others = nullptr)
 {
   std::size_t const blocks = runtime::blocks_for(n, recover_items);
   runtime::launch(
@@ -340,7 +341,7 @@ void recover_after(cudaStream_t stream,
     n,
     checks,
     passes,
-    wave);
+    by_others);
 }
 
 } // namespace gpusort::merge

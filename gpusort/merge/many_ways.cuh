@@ -4,6 +4,7 @@
 #pragma once
 
 #include <gpusort/block/merge_sort.cuh>
+#include <gpusort/block/verdict.h>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/merge/checks.cuh>
 #include <gpusort/merge/runs_in_tile.cuh>
@@ -250,7 +251,7 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
     sample_list<Key> next,
     pass_check* checks,
     int check_count,
-    wave_verdict const* wave,
+    block::sort_verdict const* by_others,
     Compare comp)
 {
   using sorter = many_way_tile_sort<Key, Value, Compare, Class>;
@@ -258,7 +259,7 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
   auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (is_sorted_by_wave(wave))
+  if (block::is_sorted_already(by_others))
   {
     return;
   }
@@ -298,7 +299,7 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
              sample_list<Key> next,
              pass_check* checks,
              int number,
-             wave_verdict const* wave,
+             block::sort_verdict const* by_others,
              Compare comp)
 {
   using storage              = many_way_storage<Key, Value, Compare, Class>;
@@ -309,7 +310,7 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
   auto& shared = *reinterpret_cast<storage*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  if (is_sorted_by_wave(wave))
+  if (block::is_sorted_already(by_others))
   {
     return;
   }

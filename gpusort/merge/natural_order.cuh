@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpusort/block/merge.cuh>
+#include <gpusort/block/verdict.h>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/merge/checks.cuh>
 #include <gpusort/merge/tuning.h>
@@ -58,7 +59,7 @@ __global__ void __launch_bounds__(look_threads)
 }
 
 /// Looks whether the input is sorted, or each element goes before the one in front of it, unless a glance has seen that it is neither, as
-/// `all` says; warps stop looking as soon as they know. Also clears `count` counts, which nobody reads if a wave has sorted the input.
+/// `all` says; warps stop looking as soon as they know. Also clears `count` counts, which nobody reads if the input has been sorted before.
 /// Grid: any. Block: look_threads.
 template <class Key, class Compare>
 __global__ void __launch_bounds__(look_threads)
@@ -67,12 +68,12 @@ __global__ void __launch_bounds__(look_threads)
                 order_seen* all,
                 unsigned long long* counts,
                 std::size_t count,
-                wave_verdict const* wave,
+                block::sort_verdict const* by_others,
                 Compare comp)
 {
   constexpr int rows = look_rows_for(sizeof(Key));
   runtime::wait_for_previous_kernel();
-  if (is_sorted_by_wave(wave))
+  if (block::is_sorted_already(by_others))
   {
     return;
   }
@@ -115,7 +116,7 @@ void launch_look(cudaStream_t stream,
                  order_seen* all,
                  unsigned long long* counts,
                  std::size_t count,
-                 wave_verdict const* wave,
+                 block::sort_verdict const* by_others,
                  Compare comp)
 {
   runtime::launch(
@@ -127,7 +128,7 @@ void launch_look(cudaStream_t stream,
     all,
     counts,
     count,
-    wave,
+    by_others,
     comp);
 }
 

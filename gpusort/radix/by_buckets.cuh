@@ -206,8 +206,8 @@ __device__ spread spread_of(Bits const (&ranks)[samples_per_thread],
 }
 
 /// Maps ranks to buckets by a sample, which is the same for every block. Returns false if the sample says that buckets would not fit a block, or
-/// that one digit varies, or few. If all of the sample is alike, so may all keys be, and a look finds that out.
-/// Called by all threads with counts and `varying` that are zero; the counts are so again afterwards.
+/// that one digit varies, or few. If all of the sample is alike, so may all keys be, and a look finds that out. Notes how many digits vary if
+/// buckets would not fit. Called by all threads with counts and `varying` that are zero; the counts are so again afterwards.
 template <class Bits, bool IsFloat>
 __device__ bool map_by_sample(
   Bits const* keys,
@@ -218,6 +218,7 @@ __device__ bool map_by_sample(
   bucket_limits const& limits,
   bucket_tally const& counts,
   look_storage<Bits>& shared,
+  findings<Bits>* found,
   key_map_t<Bits, IsFloat>& map)
 {
   Bits ranks[samples_per_thread];
@@ -278,10 +279,10 @@ __device__ bool map_by_sample(
       auto const values = value_map<Bits>::over(order, least, greatest, buckets_log2, 0);
       if (values.exists())
       {
-        spread const found = spread_of(ranks, n, order, values, limits, counts, shared);
-        if (found.fits(limits) && found.expected < by_rank.expected)
+        spread const by_value = spread_of(ranks, n, order, values, limits, counts, shared);
+        if (by_value.fits(limits) && by_value.expected < by_rank.expected)
         {
-          map = found.is_even(limits)
+          map = by_value.is_even(limits)
                 ? values
                 : value_map<Bits>::over(order, least, greatest, buckets_log2, margin_of_rare_keys);
           return true;
@@ -294,7 +295,15 @@ __device__ bool map_by_sample(
     map = bucket_map<Bits>::with_margins(least, greatest, buckets_log2);
   }
   int const bits_in_bucket = block::bit_width(static_cast<Bits>(greatest - least)) - buckets_log2;
-  return by_rank.fits(limits) && !have_few_digits(n, bits_in_bucket, digits, bits);
+  if (!by_rank.fits(limits))
+  {
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+    {
+      found->uneven_digits = static_cast<std::uint32_t>(digits);
+    }
+    return false;
+  }
+  return !have_few_digits(n, bits_in_bucket, digits, bits);
 }
 
 /// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know.
@@ -519,7 +528,7 @@ __global__ void __launch_bounds__(look_threads)
   }
   std::size_t const n = work.n;
   key_map_t<Bits, IsFloat> map;
-  if (!map_by_sample(keys, n, order, table.buckets_log2, with_values, limits, counts, shared, map))
+  if (!map_by_sample(keys, n, order, table.buckets_log2, with_values, limits, counts, shared, found, map))
   {
     return;
   }

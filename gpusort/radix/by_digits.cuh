@@ -95,11 +95,11 @@ __device__ void list_values_of_digit(
 /// Unless it has been decided already what to do: reads the keys once, counts every digit, turns the counts into where
 /// each digit's keys begin in the output, and finds out whether the keys are in order or reversed, which digits never
 /// vary, and, if there are few values, which digits tell them apart; keys alone of which one digit varies have few. `may_mix`: moves to buckets follow, which can make the first
-/// pass.
+/// pass. `leaves`: what would take least_digits_to_leave passes or more is left to others.
 /// Grid: any. Block: histogram_threads. Shared: (digits x radix_size << copies_log2) words. A thread reads `rows` keys at
 /// once, up to histogram_items.
 /// Before: bins are zero. After: bins[d x radix_size + b] is the number of keys whose digit d is below b; the look-back
-/// words are empty; `found` is complete.
+/// words are empty; `found` is complete. But if keys are left to others, the verdict is 0, nothing is to be moved, and bins may be zero.
 template <class Bits, bool IsFloat>
 __global__ void __launch_bounds__(histogram_threads,
                                   runtime::resident_blocks(histogram_threads, resident_blocks_per_sm))
@@ -108,6 +108,7 @@ __global__ void __launch_bounds__(histogram_threads,
                key_order<Bits, IsFloat> order,
                bool with_values,
                bool may_mix,
+               bool leaves,
                int rows,
                int copies_log2,
                std::uint64_t* bins,
@@ -130,6 +131,10 @@ __global__ void __launch_bounds__(histogram_threads,
   runtime::wait_for_previous_kernel();
   if (found->decided != 0)
   {
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+    {
+      found->verdict = block::verdict::accepted;
+    }
     return;
   }
   Bits const* const keys = found->in_tiles != 0 ? keys_in_tiles : keys_at_home;
@@ -140,6 +145,10 @@ __global__ void __launch_bounds__(histogram_threads,
     values.list(keys, work.n, order);
   }
   __syncthreads();
+  if (leaves && found->uneven_digits >= least_digits_to_leave && values.count() == 0)
+  {
+    return; // asked any sooner, this takes registers that counting has no room for
+  }
 
   // A block meets fewer than 2^32 keys: memory for more does not exist.
   int const copy            = static_cast<int>(threadIdx.x) & ((1 << copies_log2) - 1);
@@ -209,6 +218,10 @@ __global__ void __launch_bounds__(histogram_threads,
   if (!is_last_block(found->digit_blocks))
   {
     return;
+  }
+  if (threadIdx.x == 0)
+  {
+    found->verdict = block::verdict::accepted; // until passes are known
   }
   std::uint32_t telling = 0;
   bool is_few           = false;
@@ -282,6 +295,11 @@ __global__ void __launch_bounds__(histogram_threads,
     {
       found->digit_of_pass[passes++] = d;
     }
+  }
+  if (leaves && passes >= least_digits_to_leave)
+  {
+    found->verdict = 0;
+    return;
   }
   found->passes = passes;
   if constexpr (sizeof(Bits) <= 4)

@@ -1,6 +1,6 @@
 // Radix sort on the GPU: in one block, one cluster or one wave of blocks, if it fits; else keys of one or two bytes alone by
 // counting, others by buckets of the most significant bits, which blocks sort; or, where that cannot be or buckets would be too uneven, digit by
-// digit, the least significant first. Which of these two, is decided on the device.
+// digit, the least significant first, unless somebody else sorts what is uneven in many digits. Which of these, is decided on the device.
 // Source: Satish, Harris and Garland, section III; one read and one write a digit after Adinets and Merrill's onesweep.
 #pragma once
 
@@ -23,8 +23,17 @@
 namespace gpusort::radix
 {
 
-/// The `device_backend` of radix_sort. Stable.
-struct device
+/// Nobody else sorts uneven keys.
+struct no_uneven_keys
+{
+  template <class Key, class Value>
+  static constexpr std::size_t least = 0;
+};
+
+/// Radix sort, but for keys that it leaves to `Uneven`, which says of how many elements it takes them: as hybrid::uneven_keys does, which this
+/// folder may not include. Stable.
+template <class Uneven>
+struct device_with
 {
   template <class Key, class Value>
   struct plan
@@ -44,6 +53,7 @@ struct device
     static constexpr bool can_have_long   = has_long_buckets(sizeof(bits), value_bytes_v<carried>);
     static constexpr bool may_be_wave     = has_wave(sizeof(bits), value_bytes_v<carried>);
     static constexpr bool lists           = lists_crowded(sizeof(bits), value_bytes_v<carried>);
+    static constexpr bool may_leave       = Uneven::template least<Key, carried> != 0;
 
     // Elements of one launch: as many whole tiles as the look-back can count.
     static constexpr std::size_t part_elements = block::look_back::max_count / partition::tile * partition::tile;
@@ -55,6 +65,7 @@ struct device
     int buckets_log2      = 0; // 0: never by buckets
     bool only_long        = false; // buckets; otherwise others as well
     bool in_wave          = false; // if blocks have room for it
+    bool leaves           = false; // uneven keys, if blocks have room for buckets
     int tile              = 0; // elements, of a pass
     std::size_t part_size = 0; // elements of a launch
     std::size_t tiles     = 0; // of a launch
@@ -126,14 +137,21 @@ struct device
       auto const wave_tile    = static_cast<std::size_t>(wave_tile_for(n, sizeof(bits), value_bytes_v<carried>));
       std::size_t const wave  = in_wave ? runtime::blocks_for(n, wave_tile) : 0;
       std::size_t const notes = wave * radix_size * sizeof(std::uint16_t);
-      status                  = layout.add(1, std::max(words * sizeof(std::uint32_t), notes));
-      starts                  = status;
-      next_bins               = layout.add(2 * radix_size, sizeof(std::uint64_t));
-      begins                  = layout.add(buckets + 1, sizeof(std::uint64_t));
-      listed                  = layout.add(lists || !only_long ? buckets : 0, sizeof(std::uint32_t));
-      stretches               = layout.add(spare, sizeof(block::segment));
-      seen_in_tiles           = layout.add(wave, sizeof(std::uint32_t));
-      repeats                 = layout.add(in_wave ? radix_size / 32 : 0, sizeof(std::uint32_t));
+      // So does what sorts keys that are left to it, which nothing has moved.
+      std::size_t others = 0;
+      if constexpr (may_leave)
+      {
+        leaves = by_buckets && !in_wave && n >= Uneven::template least<Key, carried>;
+        others = leaves ? Uneven::template scratch_bytes<Key, carried>(n) : 0;
+      }
+      status        = layout.add(1, std::max({words * sizeof(std::uint32_t), notes, others}));
+      starts        = status;
+      next_bins     = layout.add(2 * radix_size, sizeof(std::uint64_t));
+      begins        = layout.add(buckets + 1, sizeof(std::uint64_t));
+      listed        = layout.add(lists || !only_long ? buckets : 0, sizeof(std::uint32_t));
+      stretches     = layout.add(spare, sizeof(block::segment));
+      seen_in_tiles = layout.add(wave, sizeof(std::uint32_t));
+      repeats       = layout.add(in_wave ? radix_size / 32 : 0, sizeof(std::uint32_t));
     }
 
     /// Most elements that one block sorts on every device.
@@ -279,6 +297,15 @@ struct device
     else
     {
       move(stream, order, plan, base, room, n, at);
+      if constexpr (plan_type::may_leave)
+      {
+        if (plan.leaves && looks_for_buckets(plan, room))
+        {
+          auto const* const found = runtime::at_offset<findings<bits>>(base, plan.found);
+          Uneven::template sort<Key, Compare>(
+            stream, runtime::at_offset<void>(base, plan.status), plan.with_spare(base, at), n, &found->verdict);
+        }
+      }
     }
   }
 
@@ -393,6 +420,13 @@ private:
     }
   }
 
+  /// Whether the input may be sorted by buckets, if it is not sorted in a wave.
+  template <class Plan>
+  static bool looks_for_buckets(Plan const& plan, std::size_t room)
+  {
+    return plan.sorts_buckets(room) && look_bytes(plan.buckets_log2) <= most_look_bytes<typename Plan::bits>(room);
+  }
+
   /// Moves keys and values, by buckets or digit by digit.
   template <class Plan, bool IsFloat, class Bits, class Value>
   static void move(cudaStream_t stream,
@@ -408,8 +442,11 @@ private:
     constexpr int digits       = Plan::digits;
 
     buffers<Bits, Value> const at = plan.with_spare(base, in);
-    bool const by_buckets = plan.sorts_buckets(room) && look_bytes(plan.buckets_log2) <= most_look_bytes<Bits>(room);
-    bool const with_long  = Plan::sorts_long(room); // buckets
+    bool const by_buckets         = looks_for_buckets(plan, room);
+    bool const with_long          = Plan::sorts_long(room); // buckets
+    bool const leaves             = by_buckets && plan.leaves;
+    int const most_passes         = leaves ? static_cast<int>(least_digits_to_leave) - 1 : digits; // by digits
+    static_assert(!Plan::may_leave || least_digits_to_leave <= digits + 1);
 
     auto* const sizes = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     auto* const bins  = runtime::at_offset<std::uint64_t>(base, plan.bins);
@@ -495,6 +532,7 @@ private:
       order,
       with_values,
       splits_apart && by_buckets && !in_wave && !together,
+      leaves,
       rows,
       copies_log2,
       bins,
@@ -556,7 +594,7 @@ private:
           else
           {
             // A pass by digits as well, or all of them; but no second time.
-            int const last = together ? digits : level + 1;
+            int const last = together ? most_passes : level + 1;
             launch_moves(move_keys<Bits, IsFloat, Value, moves::either>, level, pass < last ? last : level, spare);
             pass = last;
           }
@@ -576,15 +614,15 @@ private:
         }
       }
     }
-    int const phases = phases_for(digits, in_wave);
-    for (; pass < digits; pass += together ? phases : 1)
+    int const phases = phases_for(most_passes, in_wave);
+    for (; pass < most_passes; pass += together ? phases : 1)
     {
       constexpr int in_turn = pass_shape_v<Bits, Value>.passes_in_turn;
       if constexpr (in_turn > 0)
       {
         if (!together)
         {
-          int const last = plan.parts > 1 ? pass + 1 : std::min(pass + in_turn, digits);
+          int const last = plan.parts > 1 ? pass + 1 : std::min(pass + in_turn, most_passes);
           for_each_part(pass, [&](input_part const& part) {
             runtime::launch(
               move_keys_in_turn<Bits, IsFloat>,
@@ -609,7 +647,7 @@ private:
       }
       launch_moves(move_keys<Bits, IsFloat, Value, passes>, pass, together ? phases : pass + 1, 0);
     }
-    if (together && phases_finish(digits))
+    if (together && phases_finish(most_passes))
     {
       return;
     }
@@ -755,5 +793,8 @@ private:
       at);
   }
 };
+
+/// Sorts uneven keys itself, too.
+using device = device_with<no_uneven_keys>;
 
 } // namespace gpusort::radix

@@ -36,8 +36,9 @@ __global__ void __launch_bounds__(image_threads) read_images(Key const* keys, Wo
     words + begin);
 }
 
-/// The `device_backend` of radix_sort where the image is not the key itself. Stable. One sort of words for each 128 bits
-/// of the image, the least significant first, each moving the keys with the words.
+/// The `device_backend` of radix_sort where the image is not the key itself. Stable. One sort of words by `Device`, a device_with, for each
+/// 128 bits of the image, the least significant first, each moving the keys with the words.
+template <class Device>
 struct device_by_fields
 {
   template <class Key, class Value, class Compare>
@@ -74,8 +75,9 @@ private:
     {
       if constexpr (Low < image_of<Key, Compare>::bits)
       {
-        using word              = word_of_bits_t<image_of<Key, Compare>::bits - Low>;
-        std::size_t const own   = device::scratch_bytes<word, block::words_of_t<Key>, ::cuda::std::less<word>>(n);
+        using word = word_of_bits_t<image_of<Key, Compare>::bits - Low>;
+        std::size_t const own =
+          Device::template scratch_bytes<word, block::words_of_t<Key>, ::cuda::std::less<word>>(n);
         std::size_t const later = sort_bytes<Low + max_window_bits>(n);
         return own < later ? later : own;
       }
@@ -105,7 +107,7 @@ private:
                       words,
                       n,
                       comp);
-      device::sort<word, moved, ::cuda::std::less<word>>(
+      Device::template sort<word, moved, ::cuda::std::less<word>>(
         stream, runtime::at_offset<void>(base, p.sort), words, reinterpret_cast<moved*>(keys), n, {});
       sort_from<Low + max_window_bits>(stream, p, scratch, keys, n, comp);
     }

@@ -4,6 +4,7 @@
 #include <gpusort/block/look_back.cuh>
 #include <gpusort/block/partition.cuh>
 #include <gpusort/block/tile.cuh>
+#include <gpusort/block/verdict.h>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/radix/bucket_map.h>
 #include <gpusort/radix/few_values.cuh>
@@ -47,6 +48,8 @@ struct findings
   unsigned long long in_crowds; // keys of warps whose first row is all in one bucket
 
   std::uint32_t decided; // there is no need to count digits
+  std::uint32_t uneven_digits; // that vary in a sample whose buckets would not fit
+  block::sort_verdict verdict; // 0: keys are left to others
 
   // By buckets:
   std::uint32_t splits; // the input is split into buckets, which fit a block

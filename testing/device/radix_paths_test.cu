@@ -6,6 +6,7 @@
 #include <testing/support/types.cuh>
 
 #include <gpusort/radix/by_buckets.cuh>
+#include <gpusort/radix/device.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/launch.cuh>
@@ -459,17 +460,20 @@ TEST(RadixPaths, BucketsOfOneValueEach)
   }
 }
 
+/// The mean of four even numbers of 64 bits: hardly any lie towards the ends.
+std::uint64_t mean_of_four(std::size_t i)
+{
+  std::uint64_t sum = 0;
+  for (std::uint64_t part = 0; part < 4; ++part)
+  {
+    sum += mixed(4 * i + part) / 4;
+  }
+  return sum;
+}
+
 TEST(RadixPaths, LongBucketsAmongOthers)
 {
-  // The mean of four even ones: two buckets and more in the place of one in the middle, and hardly any at the ends.
-  auto const mean_of_four = [](std::size_t i) {
-    std::uint64_t sum = 0;
-    for (std::uint64_t part = 0; part < 4; ++part)
-    {
-      sum += mixed(4 * i + part) / 4;
-    }
-    return sum;
-  };
+  // Two buckets and more in the place of one in the middle, and hardly any at the ends.
   for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{1'200'007} : sizes_in_levels())
   {
     SCOPED_TRACE(n);
@@ -1264,6 +1268,26 @@ TEST(RadixPaths, UnevenKeysOfFourBytes)
   }
 }
 
+/// Keys alone, sorted by a radix sort that leaves none to others.
+template <class Key>
+void check_without_others(std::vector<Key> keys)
+{
+  using sorter = gpusort::radix::device;
+  using order  = thrust::less<Key>;
+  thrust::device_vector<Key> sorted(keys.begin(), keys.end());
+  thrust::device_vector<char> scratch(sorter::scratch_bytes<Key, gpusort::no_value, order>(keys.size()));
+  gpusort::no_value* const no_values = nullptr;
+  sorter::sort(nullptr,
+               thrust::raw_pointer_cast(scratch.data()),
+               thrust::raw_pointer_cast(sorted.data()),
+               no_values,
+               keys.size(),
+               order{});
+  std::sort(keys.begin(), keys.end());
+  thrust::host_vector<Key> const result = sorted;
+  EXPECT_TRUE(std::equal(keys.begin(), keys.end(), result.begin()));
+}
+
 TEST(RadixPaths, MillionsOfUnevenKeys)
 {
   // By digits, in passes whose blocks take turns: an even number of digits, an odd one, and one; the highest bits of 16 bytes, too; short
@@ -1310,15 +1334,111 @@ TEST(RadixPaths, MillionsOfUnevenKeys)
       return i % 3 == 0 ? -value : i == n / 4 ? -0.0 : i == n / 5 ? 0.0 : value;
     }));
   }
+  // In fewer digits than are left to others.
   pass_shape const shape = gpusort::radix::pass_shape_for(16, 0);
   EXPECT_GT(shape.passes_in_turn, 0);
+  static_assert(gpusort::radix::least_digits_to_leave == 7);
   for (int const bits_apart : in_a_hurry() ? std::vector<int>{64} : std::vector<int>{0, 24, 64})
   {
     SCOPED_TRACE(bits_apart);
     check(keys_from<unsigned __int128>(many(shape), [=](std::size_t i) {
-      return static_cast<unsigned __int128>(uneven(i)) << bits_apart | (uneven(i + 1) & 0xff);
+      return static_cast<unsigned __int128>(uneven(i) & 0xff'ffff'ffffu) << bits_apart | (uneven(i + 1) & 0xff);
     }));
   }
+  // In all of them, by the form that leaves nothing.
+  check_without_others(keys_from<unsigned __int128>(many(shape), [=](std::size_t i) {
+    return static_cast<unsigned __int128>(uneven(i)) << 64 | uneven(i + 1);
+  }));
+}
+
+/// Upwards and downwards by turns.
+template <class Key, class Value>
+void check_in_turn(std::vector<Key> const& keys)
+{
+  static bool ascends = false;
+  ascends             = !ascends;
+  SCOPED_TRACE(ascends ? "less" : "greater");
+  if (ascends)
+  {
+    check_order<Key, thrust::less<Key>, Value>(keys);
+  }
+  else
+  {
+    check_order<Key, thrust::greater<Key>, Value>(keys);
+  }
+}
+
+template <class Key, class Value>
+void check_keys_for_others(std::size_t n)
+{
+  constexpr int digits = sizeof(Key);
+  auto const wide      = [](std::uint64_t high, std::uint64_t low) {
+    return sizeof(Key) == 8 ? static_cast<Key>(high)
+                                 : static_cast<Key>(static_cast<unsigned __int128>(high) << 64 | low);
+  };
+  SCOPED_TRACE(::testing::Message() << n << " keys of " << digits << " bytes");
+  auto const is_uneven = [=](std::size_t i) { return wide(mean_of_four(i), mixed(i)); };
+  {
+    SCOPED_TRACE("as their sample says");
+    check_in_turn<Key, Value>(keys_from<Key>(n, is_uneven));
+    if (in_a_hurry())
+    {
+      return;
+    }
+    check_in_turn<Key, Value>(keys_from<Key>(n, [=](std::size_t i) {
+      return wide(mixed(i) & mixed(~i) & mixed(i + n), mixed(i) & mixed(~i));
+    }));
+    check_in_turn<Key, Value>(keys_from<Key>(n, [=](std::size_t i) {
+      return mixed(~i) % 2 == 0 ? wide(0x1234'5678'9abc'def0u, 5) : wide(mixed(i), mixed(i));
+    }));
+  }
+  {
+    SCOPED_TRACE("in order");
+    std::vector<Key> keys = keys_from<Key>(n, is_uneven);
+    std::sort(keys.begin(), keys.end());
+    check_in_turn<Key, Value>(keys); // and, the other way, reversed
+    check_in_turn<Key, Value>(keys);
+  }
+  {
+    // Neighbours differ first in the digits from the lowest to the highest.
+    SCOPED_TRACE("few values of many digits");
+    check_in_turn<Key, Value>(keys_from<Key>(n, [](std::size_t i) {
+      auto const digit = static_cast<int>(mixed(i) % (digits + 1));
+      return digit == digits ? Key{0} : static_cast<Key>(Key{1} << (digit * 8));
+    }));
+  }
+  {
+    SCOPED_TRACE("a sample that misleads");
+    std::vector<Key> keys(n, wide(0x1234'5678'9abc'def0u, 5));
+    for (std::size_t const place : places_of_sample(n))
+    {
+      keys[place] = wide(mixed(place), mixed(~place));
+    }
+    check_in_turn<Key, Value>(keys);
+  }
+}
+
+TEST(RadixPaths, UnevenKeysThatAreLeftToOthers)
+{
+  using gpusort::radix::least_to_leave;
+  std::size_t const wide = least_to_leave(16, 0);
+  if (in_a_hurry())
+  {
+    check_keys_for_others<unsigned __int128, std::uint32_t>(wide);
+    return;
+  }
+  std::size_t const pairs = least_to_leave(8, 8);
+  EXPECT_EQ(least_to_leave(8, 0), 0u);
+  EXPECT_EQ(least_to_leave(8, 4), 0u);
+  EXPECT_EQ(least_to_leave(4, 8), 0u);
+  check_keys_for_others<unsigned __int128, std::uint32_t>(wide);
+  check_keys_for_others<__int128, std::uint64_t>(wide + 4097);
+  check_keys_for_others<std::uint64_t, std::uint64_t>(pairs);
+  check_keys_for_others<std::int64_t, std::uint64_t>(pairs + 4097);
+  // One less sorts all by digits.
+  check_order<unsigned __int128, thrust::less<unsigned __int128>>(keys_from<unsigned __int128>(wide - 1, mean_of_four));
+  check_order<std::uint64_t, thrust::less<std::uint64_t>, std::uint64_t>(
+    keys_from<std::uint64_t>(pairs - 1, mean_of_four));
 }
 
 TEST(RadixPaths, AGraphSortsWhateverItIsGiven)
