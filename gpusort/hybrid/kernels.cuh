@@ -324,13 +324,15 @@ __device__ void note_spreads(
   static_assert((all & (all - 1)) == 0);
   auto const values  = radix::order_of_values<Key>(order);
   auto const rank_at = [&](int i) { return static_cast<rank>(values.rank_of(radix::value_bits_of(sorted(i)))); };
-  // Bucket b ends with the splitter b, the last one with the sample; missing splitters are copies of the last that there is.
+  // Bucket b ends with the splitter b, the last one with the sample; missing splitters are copies of the last that there is. The splitter itself is
+  // left out: with it, works towards the ends of a range span more, and of pairs more of them are merged (u64, 2^22, `gaussian`, radix sort, H200: 391 us
+  // where 334 and 342 had been measured without).
   unsigned const own   = threadIdx.x / all;
   unsigned const last  = (1u << log2) - 1;
   bool const is_bucket = own <= last;
   auto const place     = [&](unsigned s) { return count == 0 ? 0 : places[s < buckets - 2 ? s : buckets - 2]; };
   int const begin      = own == 0 ? 0 : place(own - 1);
-  int const end        = own == last ? count : place(own) + 1;
+  int const end        = own == last ? count : place(own);
   rank closest         = spread::none;
   for (int i = begin + static_cast<int>(threadIdx.x % all); i + spread::together < end; i += all)
   {
