@@ -161,8 +161,8 @@ have_few_digits(std::uint64_t n, int bits_in_bucket, int varying_digits, int var
 }
 
 /// Uneven keys that vary in so many digits are left to a sample sort, which moves them two or three times. Measured on an H200, us by digits and so,
-/// the AND of three, `gaussian`, and even keys, who pay for the launches: pairs of u64 2^21 297, 311; 305, 210; 149, 158; 2^22 499, 511; 518, 391;
-/// 255, 266; 2^28 23,303, 21,749; 24,958, 16,043; 10,907, 10,990; u128 2^18 184, 134 (`gaussian` is even); 54, 65; 2^20 305, 190; 313, 197; 90, 92;
+/// the AND of three, `gaussian`, and even keys, who pay for the launches: pairs of u64 2^21 297, 311; 305, 210; 149, 158; 2^22 499, 514; 518, 342;
+/// 255, 266; 2^28 23,303, 21,706; 24,958, 16,022; 10,907, 10,990; u128 2^18 184, 134 (`gaussian` is even); 54, 65; 2^20 305, 190; 313, 197; 90, 92;
 /// 2^26 11,621, 6,329; 11,990, 6,435; 3,208, 3,236. Not (u64, u32), 2^28 18,960, 21,667; 19,518, 14,826; nor u64 alone, 14,819, 15,702. With values of more
 /// than 8 bytes, which are not sorted by value, it was not measured.
 inline constexpr std::uint32_t least_digits_to_leave = 7;
