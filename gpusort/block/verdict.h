@@ -8,7 +8,8 @@
 namespace gpusort::block
 {
 
-/// In device memory: `accepted` or `refused` is the outcome, never both, and never taken back; the bits below may count votes for it.
+/// In device memory: `accepted` or `refused` is the outcome, never both; the bits below may count votes for it. It stands once the kernel that
+/// decides is over, or, among blocks that wait for it, as soon as one of the two is there. 0 afterwards is as good as `refused`.
 using sort_verdict = std::uint32_t;
 
 namespace verdict

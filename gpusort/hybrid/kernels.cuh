@@ -78,8 +78,8 @@ struct bucket_spread
 
   rank first;
   rank last_but_lowest : sizeof(rank) * 8 - 8; // without its 8 lowest bits
-  rank
-    closest_bits : 8; // the width of the least distance, other than 0, from a key of the sample to the one `together` places behind it
+  // The width of the least distance, other than 0, from a key of the sample to the one `together` places behind it.
+  rank closest_bits : 8;
 
   // With 2 even buckets are taken for close now and then, and some that bins sort: on an H100, 2^28, ms, AND of three samples of u64 14.3 (with 4
   // 15.8, unasked 19.2), but pairs of u64, AND of two, 21.4 (20.0, 20.0), and even u64 2^24 684 us (635, 637).
