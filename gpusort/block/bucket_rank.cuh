@@ -27,33 +27,45 @@ struct bucket_counts
   }
 };
 
+/// Of a power of two.
+__host__ __device__ constexpr int log2_of(int power)
+{
+  return power == 1 ? 0 : 1 + log2_of(power / 2);
+}
+
 /// Ranks a tile of up to `Threads` x `Items` elements. Element i of a lane is number i x 32 + lane of its warp's part of
 /// the tile; a part has `rows` x 32 places. `Full`: all Items rows are in use, and no place is empty. Otherwise, if `Ordered`,
 /// places past the end of the input belong to the last bucket, where they rank behind all elements; if not, they have no rank. `size` says how
 /// many elements there are.
 /// `Ordered`: elements of a bucket keep their order; otherwise they come in any, which takes fewer instructions, but lanes that
 /// meet on a bucket wait for each other.
+/// `LeastLog2`: of fewer than `Buckets` in use, down to 2^LeastLog2, no bits are asked that say nothing. Code for that comes once more for each power
+/// of two.
 ///
 /// The order of calls, with a barrier between any two: counts.clear, count, then total, starts and spread, then finish. Or, in
 /// loops that are not unrolled: counts.clear, count_one, then total, starts and spread, then take_rank. Or, for full tiles or in any
 /// order: counts.clear, count_one of elements alone, then counted, starts and spread, then take_place. `count` without order counts
 /// elements alone.
-template <int Buckets, int Threads, int Items, bool Full, bool Ordered = true>
+template <int Buckets, int Threads, int Items, bool Full, bool Ordered = true, int LeastLog2 = log2_of(Buckets)>
 class bucket_rank
 {
 public:
-  static constexpr int warps = Threads / 32;
+  static constexpr int warps     = Threads / 32;
+  static constexpr int most_log2 = log2_of(Buckets);
 
   static constexpr int rank_bits = 16;
   static_assert(Threads * Items <= 1 << rank_bits && Buckets <= 1 << (32 - rank_bits));
+  static_assert(1 << most_log2 == Buckets && LeastLog2 <= most_log2);
   static_assert(Buckets % 32 == 0 && Threads >= Buckets && Threads % 32 == 0);
 
   using counts        = bucket_counts<Buckets, Threads>;
   using shared_totals = std::uint32_t[Buckets / 32];
 
-  __device__ bucket_rank(counts& shared, int size)
+  /// `log2`: of the buckets in use, of which the last one takes empty places.
+  __device__ bucket_rank(counts& shared, int size, int log2 = most_log2)
       : counts_(shared)
       , size_(size)
+      , log2_(log2)
       , rows_(Full ? Items : (size + Threads - 1) / Threads)
       , lane_(static_cast<int>(threadIdx.x) % 32)
       , warp_(static_cast<int>(threadIdx.x) / 32)
@@ -77,15 +89,7 @@ public:
   {
     if constexpr (Ordered)
     {
-#pragma unroll
-      for (int i = 0; i < Items; ++i)
-      {
-        if (Full || i < rows_)
-        {
-          unsigned const bucket = Full || element(i) < size_ ? bucket_of(i) : Buckets - 1u;
-          ranks[i]              = bucket << rank_bits | take_rank(bucket);
-        }
-      }
+      count_in_order<most_log2>(bucket_of, ranks);
     }
     else
     {
@@ -106,12 +110,13 @@ public:
   }
 
   /// The rank of a lane's element of `bucket` among those of the warp whose ranks were taken before, or in lower lanes; after
-  /// count_one and spread, in the tile. Called by all lanes of a warp, in the order of its elements.
+  /// count_one and spread, in the tile. Called by all lanes of a warp, in the order of its elements. No bucket is 2^Log2 or more.
+  template <int Log2 = most_log2>
   __device__ std::uint32_t take_rank(unsigned bucket)
   {
     std::uint32_t* const counts    = counts_.of[warp_];
     std::uint32_t const lower_lane = (std::uint32_t{1} << lane_) - 1;
-    std::uint32_t const alike      = lanes_alike(bucket);
+    std::uint32_t const alike      = lanes_alike<Log2>(bucket);
     std::uint32_t const rank       = counts[bucket] + __popc(alike & lower_lane);
     __syncwarp();
     if ((alike >> lane_) == 1u) // the highest of the lanes alike
@@ -152,7 +157,7 @@ public:
   __device__ std::uint32_t total() const
   {
     std::uint32_t const empty_places = Full || !Ordered ? 0 : rows_ * Threads - size_;
-    return threadIdx.x == Buckets - 1 ? counted() - empty_places : counted();
+    return threadIdx.x == last_bucket() ? counted() - empty_places : counted();
   }
 
   /// The same where no empty places have been counted.
@@ -245,20 +250,48 @@ public:
   }
 
 private:
+  __device__ unsigned last_bucket() const
+  {
+    return (1u << log2_) - 1;
+  }
+
+  /// `count`, of up to 2^Log2 buckets.
+  template <int Log2, class BucketOf>
+  __device__ void count_in_order(BucketOf bucket_of, std::uint32_t (&ranks)[Items])
+  {
+    if (Log2 == LeastLog2 || log2_ >= Log2)
+    {
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
+      {
+        if (Full || i < rows_)
+        {
+          unsigned const bucket = Full || element(i) < size_ ? bucket_of(i) : last_bucket();
+          ranks[i]              = bucket << rank_bits | take_rank<Log2>(bucket);
+        }
+      }
+    }
+    else if constexpr (Log2 > LeastLog2)
+    {
+      count_in_order<Log2 - 1>(bucket_of, ranks);
+    }
+  }
+
   /// The lanes of the warp whose bucket is the same as this lane's.
+  template <int Log2>
   __device__ static std::uint32_t lanes_alike(unsigned bucket)
   {
     std::uint32_t alike = all_lanes;
-    leave_if_unlike<1>(alike, bucket);
+    leave_if_unlike<Log2, 1>(alike, bucket);
     return alike;
   }
 
   /// One ballot a bit of the bucket, from `Bit` on: the lanes that voted otherwise leave. In assembly, because the compiler
   /// needs half as many instructions again (docs/performance.md).
-  template <int Bit>
+  template <int Log2, int Bit>
   __device__ static void leave_if_unlike(std::uint32_t& alike, unsigned bucket)
   {
-    if constexpr (Bit < Buckets)
+    if constexpr (Bit < 1 << Log2)
     {
       asm("{\n"
           "  .reg .pred mine;\n"
@@ -271,12 +304,13 @@ private:
           "}\n"
           : "+r"(alike)
           : "r"(bucket), "n"(Bit));
-      leave_if_unlike<2 * Bit>(alike, bucket);
+      leave_if_unlike<Log2, 2 * Bit>(alike, bucket);
     }
   }
 
   counts& counts_;
   int size_;
+  int log2_;
   int rows_;
   int lane_;
   int warp_;

@@ -174,7 +174,7 @@ struct registers<no_values, N>
 /// faster, if they have code of their own (`FullApart`), smaller ones give a small input to more blocks. `Classifier` maps a
 /// key to a bucket below `Buckets`: `unsigned operator()(Key) const`. `CountsFirst`: keys are counted first and ranked when it is known
 /// where their buckets begin. So a tile's counts are told the earlier, and no rank is kept that has to be finished; but keys take
-/// shared memory of their own. Full tiles are moved so, and others where keys come in any order.
+/// shared memory of their own. Full tiles are moved so, and others where keys come in any order. `LeastLog2`: as of bucket_rank.
 template <class Key,
           class Value,
           class Classifier,
@@ -182,7 +182,8 @@ template <class Key,
           int Threads,
           int Items,
           bool FullApart   = true,
-          bool CountsFirst = false>
+          bool CountsFirst = false,
+          int LeastLog2    = log2_of(Buckets)>
 class partition
 {
 public:
@@ -334,19 +335,25 @@ public:
   /// once, all of a thread's together: `classify.all(keys, holds, buckets)` with `holds(i)` for those there are. The source is
   /// one as in tile.cuh, and may be where the outputs are.
   /// `KeepsOrder`: elements of a bucket stay in the order of the input; otherwise they come in any, unless some warp's first
-  /// row is all in one bucket, as in input with stretches of neighbours.
+  /// row is all in one bucket, as in input with stretches of neighbours. `log2`: of the buckets in use.
   /// Called by all threads of the block; the first `Buckets` get how many elements their bucket has, and where they begin.
   template <bool KeepsOrder, class Source>
   __device__ static bucket_place order_tile(
-    shared_storage& shared, Classifier const& classify, Source& source, int size, Key* keys_out, Value* values_out)
+    shared_storage& shared,
+    Classifier const& classify,
+    Source& source,
+    int size,
+    Key* keys_out,
+    Value* values_out,
+    int log2 = log2_of(Buckets))
   {
     shared.counts.clear();
     __syncthreads();
     if (FullApart && size == tile)
     {
-      return order_from<FullApart, KeepsOrder>(shared, classify, source, size, keys_out, values_out);
+      return order_from<FullApart, KeepsOrder>(shared, classify, source, size, keys_out, values_out, log2);
     }
-    return order_from<false, KeepsOrder>(shared, classify, source, size, keys_out, values_out);
+    return order_from<false, KeepsOrder>(shared, classify, source, size, keys_out, values_out, log2);
   }
 
 private:
@@ -383,9 +390,15 @@ private:
 
   template <bool Full, bool KeepsOrder, class Source>
   __device__ static bucket_place order_from(
-    shared_storage& shared, Classifier const& classify, Source& source, int size, Key* keys_out, Value* values_out)
+    shared_storage& shared,
+    Classifier const& classify,
+    Source& source,
+    int size,
+    Key* keys_out,
+    Value* values_out,
+    int log2)
   {
-    bucket_rank<Buckets, Threads, Items, Full> rank(shared.counts, size);
+    bucket_rank<Buckets, Threads, Items, Full, true, LeastLog2> rank(shared.counts, size, log2);
     int const first_row = rank.element(0) / 32;
     Key held[Items];
     std::uint32_t ranks[Items];

@@ -501,7 +501,10 @@ using bucket_partition =
                    bucket_search<Key, Value, Compare>,
                    most_buckets,
                    tile_shape_v<Key, Value>.threads,
-                   tile_shape_v<Key, Value>.items>;
+                   tile_shape_v<Key, Value>.items,
+                   true,
+                   false,
+                   least_ranked_log2_for(sizeof(Key), value_bytes_v<Value>)>;
 
 template <class Key, class Value>
 using tile_source =
@@ -623,7 +626,7 @@ __launch_bounds__(tile_shape_v<Key, Value>.threads,
              : previous.tiles_of(segment >> previous.log2);
   tile_source<Key, Value> source(shared.source, tiles, number, number + 1, is_first ? 0 : skip, keys_in, values_in);
   block::bucket_place const place = partition::template order_tile<KeepsOrder>(
-    shared.tile, search, source, size, keys_out + begin, with_values ? values_out + begin : nullptr);
+    shared.tile, search, source, size, keys_out + begin, with_values ? values_out + begin : nullptr, level.log2);
   if (threadIdx.x < 1u << level.log2)
   {
     std::size_t const group = level.first_group(segment, own.begin) + tile / tiles_of_group;
