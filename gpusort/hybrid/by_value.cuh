@@ -4,6 +4,7 @@
 
 #include <gpusort/block/runs.cuh>
 #include <gpusort/block/sort_by_bins.cuh>
+#include <gpusort/block/work_queue.cuh>
 #include <gpusort/hybrid/kernels.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/radix/key_order.h>
@@ -38,6 +39,26 @@ struct value_sort_storage
   typename value_sort<Key, Value>::shared_storage sorter;
   typename value_source<Key, Value>::shared_storage source;
   radix::value_bits_t<Key> first_key;
+  std::uint32_t next_work;
+};
+
+/// Asks the comparator as Agrees does, and when it has been asked about all keys of a block, takes the next work, and looks whether any block has been
+/// contradicted: what is left to be done, writing, hides how long that takes, and has registers for it.
+template <class Agrees>
+struct looks_ahead : Agrees
+{
+  block::work_queue<std::uint32_t>& queue;
+  bool& gives_up; // the first thread's
+
+  __device__ bool all_agree(bool own) const
+  {
+    queue.look_ahead();
+    if (threadIdx.x == 0)
+    {
+      gives_up = *const_cast<std::uint32_t volatile*>(this->disagrees) != 0;
+    }
+    return Agrees::all_agree(own);
+  }
 };
 
 /// Lists the buckets of a work once more, as many together as a block merges; those that are too large for that by themselves are left
@@ -106,9 +127,14 @@ __global__ void __launch_bounds__(
   {
     return;
   }
-  radix::asks_comparator<Key, Compare> const agrees{radix::order_of_values<Key>(which), &all.disagrees, comp};
+  block::work_queue<std::uint32_t> queue(&all.works_tried, shared.next_work, gridDim.x);
+  bool gives_up = false;
+  looks_ahead<radix::asks_comparator<Key, Compare>> const agrees{
+    {radix::order_of_values<Key>(which), &all.disagrees, comp}, queue, gives_up};
   std::uint32_t const count = all.works;
-  for (std::uint32_t w = blockIdx.x; w < count; w += gridDim.x)
+  std::uint64_t const mark  = 2 + blockIdx.x;
+  bool has_marked           = false; // works: the first thread
+  for (std::uint32_t w = blockIdx.x; w < count; w = queue.next(gives_up))
   {
     work const own                   = works[w];
     block::segment_tiles const tiles = level.tiles_of(own.segment);
@@ -116,9 +142,7 @@ __global__ void __launch_bounds__(
     bucket const last                = buckets[own.last - 1];
     std::uint64_t const begin        = buckets[own.first].begin;
     std::uint64_t const size         = last.begin + last.size() - begin;
-    bool const gives_up              = *const_cast<std::uint32_t volatile*>(&all.disagrees) != 0;
-    // Shared memory is done with; and what one thread has seen, all have.
-    bool is_sorted = __syncthreads_or(gives_up || own.is_moved != 0 || own.skip != 0) == 0;
+    bool is_sorted                   = !gives_up && own.is_moved == 0 && own.skip == 0;
     if (is_sorted)
     {
       value_source<Key, Value> source(
@@ -133,11 +157,16 @@ __global__ void __launch_bounds__(
         with_values ? at.values[0] + begin : nullptr,
         agrees);
     }
+    else
+    {
+      __syncthreads(); // all have read the work, which may change
+    }
     if (!is_sorted && threadIdx.x == 0)
     {
       if (may_be_wide && own.is_moved == 0 && size > level.most)
       {
-        works[w].skip = 1; // to be listed again, below
+        works[w].skip = mark; // to be listed again, below
+        has_marked    = true;
       }
       else
       {
@@ -152,13 +181,15 @@ __global__ void __launch_bounds__(
   if constexpr (may_be_wide)
   {
     // Apart from the above, which has no registers for it.
-    __syncthreads();
-    for (std::uint32_t w = blockIdx.x + threadIdx.x * gridDim.x; w < count; w += gridDim.x * blockDim.x)
+    if (__syncthreads_or(has_marked) != 0)
     {
-      work const own = works[w];
-      if (own.is_moved == 0 && own.skip != 0)
+      for (std::uint32_t w = threadIdx.x; w < count; w += shape.threads)
       {
-        list_again<Key, Value>(own, count, works, left, leftovers, level);
+        work const own = works[w];
+        if (own.is_moved == 0 && own.skip == mark)
+        {
+          list_again<Key, Value>(own, count, works, left, leftovers, level);
+        }
       }
     }
   }

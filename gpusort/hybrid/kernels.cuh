@@ -11,6 +11,7 @@
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/verdict.h>
 #include <gpusort/block/warp.cuh>
+#include <gpusort/block/work_queue.cuh>
 #include <gpusort/hybrid/guesses.cuh>
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/checks.cuh>
@@ -54,8 +55,8 @@ struct bucket
 /// elements of a single one to their places.
 struct work
 {
-  // Of what is moved: elements of the bucket before those. Of what is sorted: 1 if it is not to be tried by value, or has been in vain and is to
-  // be listed again.
+  // Of what is moved: elements of the bucket before those. Of what is sorted: 1 if it is not to be tried by value, and the mark of a block that is to
+  // list it again.
   std::uint64_t skip : 63;
   std::uint64_t is_moved : 1; // and not sorted
   std::uint32_t segment;
@@ -104,6 +105,8 @@ struct counters
 {
   merge::order_seen seen; // in the input
   std::uint32_t works; // listed
+  std::uint32_t works_tried; // that blocks have taken to sort by value
+  std::uint32_t works_taken; // that blocks have taken to merge
   std::uint32_t value_order; // in which the comparator has sorted a sample
   std::uint32_t disagrees; // the comparator, with that order
   std::uint32_t left; // works that have not been done by value
@@ -666,6 +669,7 @@ struct sort_storage
 {
   typename bucket_sort<Key, Value, Compare>::shared_storage sorter;
   typename bucket_source<Key, Value>::shared_storage source;
+  std::uint32_t next_work;
 };
 
 /// Lists what is to be merged. Called by one thread.
@@ -905,7 +909,8 @@ __launch_bounds__(sort_shape_v<Key, Value>.threads,
   bool const were_tried =
     radix::tries_values_v<Key, Value, Compare> && level.all->value_order != radix::value_order::other;
   std::uint32_t const count = were_tried ? level.all->left : level.all->works;
-  for (std::uint32_t w = blockIdx.x; w < count; w += gridDim.x)
+  block::work_queue<std::uint32_t> queue(&level.all->works_taken, shared.next_work, gridDim.x);
+  for (std::uint32_t w = blockIdx.x; w < count; w = queue.next())
   {
     work const own                   = works[were_tried ? left[w] : w];
     block::segment_tiles const tiles = level.tiles_of(own.segment);
@@ -914,7 +919,6 @@ __launch_bounds__(sort_shape_v<Key, Value>.threads,
     std::uint64_t const begin        = own.skip + buckets[own.first].begin;
     std::uint64_t const size         = last.begin + last.size() - begin;
     bool const is_moved              = own.is_moved != 0;
-    __syncthreads(); // shared memory is done with
     bucket_source<Key, Value> source(shared.source, tiles, own.first, own.last, own.skip, at.keys[1], at.values[1]);
     sorter::sort(shared.sorter,
                  source,
@@ -936,7 +940,7 @@ struct leftover_storage
     merge::merge_storage<Key, Value, Compare> merging;
     Key probed[merge::merge_shape_v<Key, Value>.threads];
   };
-  unsigned long long step;
+  unsigned long long next_step;
 };
 
 /// The leftover that a tile belongs to, of those that `tile` may belong to.
@@ -986,15 +990,10 @@ __global__ void __launch_bounds__(merge::merge_shape_v<Key, Value>.threads,
   std::uint64_t const of_pass   = cut_steps + tiles;
   std::uint64_t const steps     = tiles + passes * of_pass + tiles;
   counter const done(all->merge_steps_done);
+  block::work_queue<unsigned long long> queue(&all->merge_tickets, shared.next_step, 0);
   for (;;)
   {
-    __syncthreads();
-    if (threadIdx.x == 0)
-    {
-      shared.step = atomicAdd(&all->merge_tickets, 1ull);
-    }
-    __syncthreads();
-    std::uint64_t const step = shared.step;
+    std::uint64_t const step = queue.next();
     if (step >= steps)
     {
       return;

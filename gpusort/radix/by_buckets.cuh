@@ -9,6 +9,7 @@
 #include <gpusort/block/span.cuh>
 #include <gpusort/block/staged_bin_sort.cuh>
 #include <gpusort/block/warp.cuh>
+#include <gpusort/block/work_queue.cuh>
 #include <gpusort/radix/findings.cuh>
 #include <gpusort/radix/in_cluster.cuh>
 #include <gpusort/radix/key_order.h>
@@ -112,13 +113,17 @@ struct digit_storage_of<Sorter, false>
 /// The shared memory of sort_in_blocks, one way or another. Blocks that sort all buckets leave to others what bins do not
 /// sort.
 template <class Bits, bool IsFloat, class Value, sort_class Class>
-union block_sort_storage
+struct block_sort_storage
 {
   using sorter = block_sort<Bits, IsFloat, Value, Class>;
   using split  = split_of_cluster<Bits, IsFloat, Value>;
-  typename sorter::shared_storage by_bins;
-  typename digit_storage_of<sorter, Class != sort_class::bucket>::type by_digits;
-  std::conditional_t<Class == sort_class::medium, typename split::shared_storage, char> in_cluster;
+  union
+  {
+    typename sorter::shared_storage by_bins;
+    typename digit_storage_of<sorter, Class != sort_class::bucket>::type by_digits;
+    std::conditional_t<Class == sort_class::medium, typename split::shared_storage, char> in_cluster;
+  };
+  std::uint32_t next_bucket;
 };
 
 /// What the threads of a look share beside the counts.
@@ -693,8 +698,24 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
       from  = 1;
     }
   }
-  for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x)
+  block::work_queue<std::uint32_t> queue(
+    all_buckets ? &found->buckets_taken[0] : nullptr, shared.next_bucket, gridDim.x);
+  auto const number_after = [&](std::uint32_t i) {
+    if constexpr (all_buckets)
+    {
+      return queue.next();
+    }
+    else
+    {
+      return i + gridDim.x;
+    }
+  };
+  for (std::uint32_t i = blockIdx.x; i < count; i = number_after(i))
   {
+    if constexpr (all_buckets)
+    {
+      queue.look_ahead();
+    }
     std::uint32_t bucket = 0;
     std::uint64_t begin  = share.begin;
     std::uint64_t size   = share.size;
@@ -713,7 +734,10 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
     Bits* const keys_out    = at.keys[0] + begin;
     Value* const values_out = at.values[0] + begin;
     int const elements_here = static_cast<int>(size);
-    __syncthreads();
+    if constexpr (!all_buckets)
+    {
+      __syncthreads();
+    }
     if (!sorter::sort(shared.by_bins, order, elements_here, elements, keys_out, values_out))
     {
       if constexpr (!all_buckets)
@@ -760,10 +784,14 @@ struct bucket_sort
                                                  bin_sort_in_registers<Bits, IsFloat, Class>>::type;
   using by_digits  = block::digit_sort<Bits, order_type, threads>;
 
-  union shared_storage
+  struct shared_storage
   {
-    typename by_bins::shared_storage bins;
-    typename by_digits::shared_storage digits;
+    union
+    {
+      typename by_bins::shared_storage bins;
+      typename by_digits::shared_storage digits;
+    };
+    std::uint32_t next_bucket;
   };
 };
 
@@ -775,7 +803,7 @@ __global__ void __launch_bounds__(
   bucket_sort<Bits, IsFloat, Class>::threads,
   runtime::resident_blocks(bucket_sort<Bits, IsFloat, Class>::threads, bucket_sort<Bits, IsFloat, Class>::blocks))
   sort_buckets(key_order<Bits, IsFloat> order,
-               findings<Bits> const* found,
+               findings<Bits>* found,
                bucket_table table,
                bool listed,
                int from,
@@ -787,8 +815,10 @@ __global__ void __launch_bounds__(
 
   runtime::wait_for_previous_kernel();
   std::uint32_t const count = found->splits == 0 ? 0 : listed ? found->listed : std::uint32_t{1} << table.buckets_log2;
-  for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x)
+  block::work_queue<std::uint32_t> queue(&found->buckets_taken[listed ? 1 : 0], shared.next_bucket, gridDim.x);
+  for (std::uint32_t i = blockIdx.x; i < count; i = queue.next())
   {
+    queue.look_ahead();
     std::uint32_t const bucket = listed ? table.listed[i] : i;
     std::uint64_t const begin  = table.begins[bucket];
     int const size             = static_cast<int>(table.begins[bucket + 1] - begin);
@@ -799,7 +829,6 @@ __global__ void __launch_bounds__(
     Bits* const keys_in = (from == 0 ? at.keys[0] : at.keys[1]) + begin;
     Bits* const home    = at.keys[0] + begin;
     block::contiguous_source<Bits, block::no_values> const elements{keys_in, nullptr};
-    __syncthreads();
     if (!sorter::by_bins::sort(shared.bins, order, size, elements, home, nullptr))
     {
       __syncthreads();

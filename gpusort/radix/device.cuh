@@ -740,7 +740,7 @@ private:
   static void sort_keys(cudaStream_t stream,
                         key_order<Bits, IsFloat> const& order,
                         std::size_t processors,
-                        findings<Bits> const* found,
+                        findings<Bits>* found,
                         bucket_table const& table,
                         bool listed,
                         int from,

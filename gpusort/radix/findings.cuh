@@ -57,6 +57,7 @@ struct findings
     keeps_order; // where a split could do without: equal keys can be told apart, or neighbours crowd in buckets
   std::uint32_t split_tiles; // of the second level
   std::uint32_t split_tickets[2]; // of either level
+  std::uint32_t buckets_taken[2]; // that blocks sort: of all, and of those that are listed
   std::uint32_t listed; // buckets, for blocks of another class
   key_map_t<Bits, true> map; // or what a key_map_t of integers is made of
 

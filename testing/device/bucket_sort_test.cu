@@ -236,7 +236,7 @@ void check_kind(kind which, int from)
     {64, sorter::threads, sizeof(typename sorter::shared_storage)},
     nullptr,
     order,
-    static_cast<radix::findings<bits> const*>(findings.get()),
+    findings.get(),
     table,
     are_listed,
     from,
