@@ -1,4 +1,4 @@
-// The width of an unsigned integer's value, for integers of any size.
+// The width of an unsigned integer's value, for integers of any size, and the logarithm of a power of two.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,6 +26,12 @@ __host__ __device__ int bit_width(Bits value)
     }
   }
   return width;
+}
+
+/// The logarithm of a power of two.
+__host__ __device__ constexpr int log2_of(int power)
+{
+  return power == 1 ? 0 : 1 + log2_of(power / 2);
 }
 
 } // namespace gpusort::block

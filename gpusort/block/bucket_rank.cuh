@@ -1,6 +1,7 @@
 // Ranking of a tile's elements by bucket, stable if asked for: the counting sort inside a block, without the moving.
 #pragma once
 
+#include <gpusort/block/bit_width.h>
 #include <gpusort/block/warp.cuh>
 
 #include <cstdint>
@@ -26,12 +27,6 @@ struct bucket_counts
     }
   }
 };
-
-/// Of a power of two.
-__host__ __device__ constexpr int log2_of(int power)
-{
-  return power == 1 ? 0 : 1 + log2_of(power / 2);
-}
 
 /// Ranks a tile of up to `Threads` x `Items` elements. Element i of a lane is number i x 32 + lane of its warp's part of
 /// the tile; a part has `rows` x 32 places. `Full`: all Items rows are in use, and no place is empty. Otherwise, if `Ordered`,

@@ -146,10 +146,6 @@ public:
   }
 
 private:
-  __host__ __device__ static constexpr int log2_of(int power)
-  {
-    return power == 1 ? 0 : 1 + log2_of(power / 2);
-  }
   static_assert(1 << log2_of(counts) == counts && Counts % 4 == 0);
 
   /// f(i, number) for each integer of a thread: its own i-th, and its number of all.

@@ -49,8 +49,8 @@ __host__ __device__ constexpr block_shape tile_shape_for(std::size_t key_bytes, 
 
 /// Of fewer buckets than most_log2 says, as a power of two, the least whose tiles are ranked by no more bits than they need (block/bucket_rank.cuh).
 /// Measured on an H200 with CUDA 13.0, uniform keys, ms, ranked by 8 bits always, by 7 or 8, and by 6 to 8: u32 2^30 30.4, 28.4, 28.0; u64 2^30 45.6, 44.2,
-/// 43.8; pairs of u64 2^28 15.7, 15.4, 15.3; but pairs of u32 2^28 8.56, 8.45, 8.67, 2^24 0.634, 0.625, 0.632. Most of that comes of registers that spill,
-/// or, of 16 bytes, that do not.
+/// 43.8; pairs of u64 2^28 15.7, 15.4, 15.3; but pairs of u32 2^28 8.56, 8.45, 8.67, 2^24 0.634, 0.625, 0.632. Most of that comes of
+/// fewer registers that spill; of 16 bytes more would.
 __host__ __device__ constexpr int least_ranked_log2_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
