@@ -2,16 +2,16 @@
 #pragma once
 
 #include <gpusort/runtime/check.h>
+#include <gpusort/runtime/kernel_facts.cuh>
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace gpusort::runtime
 {
 
-/// What a block may use without asking; beyond it a kernel has to opt in.
-inline constexpr std::size_t default_shared_bytes = 48 * 1024;
 /// What every device that this library compiles for lets a block opt in to.
 inline constexpr std::size_t least_shared_bytes = 64 * 1024;
 
@@ -20,26 +20,13 @@ struct launch_shape
   std::size_t blocks;
   int threads;
   std::size_t shared_bytes = 0;
-  // The most that any launch of the kernel on this device asks for, if not all ask for the same: threads that launch at the
-  // same time set it for each other.
+  // The most that any launch of the kernel on this device asks for, if not all ask for the same.
   std::size_t most_shared_bytes = 0;
   unsigned cluster              = 1; // blocks of a cluster
   // Whether a multiprocessor gives all it can to shared memory, however little the blocks ask for: kernels that ask for different parts
   // wait for it to be idle, and so for each other's blocks.
   bool shares_most = false;
 };
-
-/// Clusters of up to so many blocks need no asking.
-inline constexpr unsigned portable_cluster = 8;
-
-/// Whether the code of a kernel is for compute capability 9.0 or newer: only such code waits for the kernel before it and has
-/// clusters. The code that runs may be older than the device.
-inline bool is_code_for_9_0(void const* kernel)
-{
-  cudaFuncAttributes attributes{};
-  check(cudaFuncGetAttributes(&attributes, kernel), "gpusort: attributes of a kernel");
-  return attributes.ptxVersion >= 90;
-}
 
 /// A launch as the runtime takes it. It may not be copied: it points to itself.
 struct launch_config
@@ -80,19 +67,9 @@ struct launch_config
 };
 
 /// Lets a kernel have what its launches ask for.
-inline cudaError_t opt_in(void const* kernel, launch_shape const& shape)
+inline cudaError_t opt_in(kernel_facts& facts, launch_shape const& shape)
 {
-  std::size_t const most = shape.most_shared_bytes > 0 ? shape.most_shared_bytes : shape.shared_bytes;
-  cudaError_t status     = cudaSuccess;
-  if (most > default_shared_bytes)
-  {
-    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most));
-  }
-  if (status == cudaSuccess && shape.cluster > portable_cluster)
-  {
-    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-  }
-  return status;
+  return facts.opt_in(std::max(shape.most_shared_bytes, shape.shared_bytes), shape.cluster);
 }
 
 /// An attribute of the current device.
@@ -120,22 +97,22 @@ template <class... Params>
 bool can_launch_cluster(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t stream)
 {
   auto const* const code = reinterpret_cast<void const*>(kernel);
-  if (!is_code_for_9_0(code))
-  {
-    return false;
-  }
-  int clusters       = 0;
-  cudaError_t status = opt_in(code, shape);
-  if (status == cudaSuccess)
-  {
-    launch_config const launch(shape, stream, true);
-    status = cudaOccupancyMaxActiveClusters(&clusters, code, &launch.config);
-  }
-  if (status != cudaSuccess)
-  {
-    (void) cudaGetLastError(); // a size that the device does not know
-  }
-  return status == cudaSuccess && clusters > 0;
+  kernel_facts& facts    = facts_of(code);
+  return facts.is_code_for_9_0() && facts.room_for(shape.threads, shape.shared_bytes, shape.cluster, [&] {
+    int clusters       = 0;
+    cudaError_t status = opt_in(facts, shape);
+    if (status == cudaSuccess)
+    {
+      launch_config const launch(shape, stream, true);
+      status = cudaOccupancyMaxActiveClusters(&clusters, code, &launch.config);
+    }
+    if (status != cudaSuccess)
+    {
+      (void) cudaGetLastError(); // a size that the device does not know
+      return 0;
+    }
+    return clusters;
+  }) > 0;
 }
 
 /// Whether all blocks of such a launch can run at the same time on the current device, when nothing else runs.
@@ -143,14 +120,18 @@ template <class... Params>
 bool can_run_together(void (*kernel)(Params...), launch_shape const& shape)
 {
   auto const* const code = reinterpret_cast<void const*>(kernel);
-  if (opt_in(code, shape) != cudaSuccess)
-  {
-    (void) cudaGetLastError(); // more shared memory than the device has
-    return false;
-  }
-  int blocks = 0; // of a multiprocessor
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, code, shape.threads, shape.shared_bytes),
-        "gpusort: room for blocks");
+  kernel_facts& facts    = facts_of(code);
+  int const blocks       = facts.room_for(shape.threads, shape.shared_bytes, 1, [&] {
+    int of_multiprocessor = 0;
+    if (opt_in(facts, shape) != cudaSuccess)
+    {
+      (void) cudaGetLastError(); // more shared memory than the device has
+      return 0;
+    }
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_multiprocessor, code, shape.threads, shape.shared_bytes),
+          "gpusort: room for blocks");
+    return of_multiprocessor;
+  });
   return static_cast<std::size_t>(blocks) * multiprocessors() >= shape.blocks;
 }
 
@@ -159,9 +140,9 @@ bool can_run_together(void (*kernel)(Params...), launch_shape const& shape)
 template <class... Params, class... Args>
 void launch(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t stream, Args... args)
 {
-  auto const* const code = reinterpret_cast<void const*>(kernel);
-  check(opt_in(code, shape), "gpusort: shared memory or clusters of a kernel");
-  launch_config const launch(shape, stream, is_code_for_9_0(code));
+  kernel_facts& facts = facts_of(reinterpret_cast<void const*>(kernel));
+  check(opt_in(facts, shape), "gpusort: shared memory or clusters of a kernel");
+  launch_config const launch(shape, stream, facts.is_code_for_9_0());
   check(cudaLaunchKernelEx(&launch.config, kernel, static_cast<Params>(args)...), "gpusort: kernel launch");
 }
 

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <gpusort/runtime/check.h>
+#include <gpusort/runtime/context.h>
 
 #include <cuda_runtime.h>
 #include <thrust/detail/raw_pointer_cast.h>
 #include <thrust/detail/temporary_array.h>
 #include <thrust/memory.h>
-#include <thrust/system/cuda/error.h>
-#include <thrust/system_error.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,26 +16,6 @@
 
 namespace gpusort::runtime
 {
-
-/// A number that no two contexts of this process share, so that what belongs to a device before cudaDeviceReset is not
-/// taken for what belongs to it afterwards. A CUDA call must have made the current device's context.
-inline unsigned long long context_number()
-{
-  using get_id_function               = int (*)(void* context, unsigned long long* id); // cuCtxGetId
-  static get_id_function const get_id = [] {
-    void* function                         = nullptr;
-    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-    check(cudaGetDriverEntryPointByVersion("cuCtxGetId", &function, 12000, cudaEnableDefault, &result),
-          "gpusort: driver entry point");
-    return reinterpret_cast<get_id_function>(function);
-  }();
-  unsigned long long id = 0;
-  if (get_id == nullptr || get_id(nullptr, &id) != 0)
-  {
-    throw thrust::system_error(cudaErrorUnknown, thrust::cuda_category(), "gpusort: number of the current context");
-  }
-  return id;
-}
 
 /// A fresh pool on `device` that keeps up to `keep_bytes` between calls.
 inline cudaMemPool_t make_pool(int device, std::uint64_t keep_bytes)
