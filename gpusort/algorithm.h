@@ -136,7 +136,7 @@ struct merge_sort_t : algorithm<merge_sort_t>
 
 /// Radix sort: by the least significant digit first, or, on the GPU where a look at the keys shows that it pays, by the most
 /// significant bits first and then inside blocks. Stable; O(n x bytes of a key, or of the fields that it is ordered by), on the GPU
-/// O(n log n) where uneven integers of 16 bytes, or of 8 with values as wide, are split and merged.
+/// O(n log n) where uneven integers of 8 or 16 bytes are split and merged.
 /// Source: Satish, Harris and Garland, section III.
 struct radix_sort_t : algorithm<radix_sort_t>
 {

@@ -20,12 +20,12 @@ namespace gpusort::hybrid
 /// Who sorts what radix::device_with leaves. Stable.
 struct uneven_keys
 {
-  /// The least elements, or 0: it sorts none.
+  /// How many elements it sorts.
   template <class Key, class Value>
-  static constexpr std::size_t least =
+  static constexpr radix::sizes_to_leave sizes =
     radix::kind_of<Key>() == radix::key_kind::floating_point
-      ? 0
-      : radix::least_to_leave(sizeof(Key), block::value_bytes_v<Value>);
+      ? radix::sizes_to_leave{0, 0}
+      : radix::sizes_to_leave_for(sizeof(Key), block::value_bytes_v<Value>);
 
   template <class Key, class Value>
   static std::size_t scratch_bytes(std::size_t n)

@@ -27,7 +27,7 @@ namespace gpusort::radix
 struct no_uneven_keys
 {
   template <class Key, class Value>
-  static constexpr std::size_t least = 0;
+  static constexpr sizes_to_leave sizes{0, 0};
 };
 
 /// Radix sort, but for keys that it leaves to `Uneven`, which says of how many elements it takes them: as hybrid::uneven_keys does, which this
@@ -53,7 +53,7 @@ struct device_with
     static constexpr bool can_have_long   = has_long_buckets(sizeof(bits), value_bytes_v<carried>);
     static constexpr bool may_be_wave     = has_wave(sizeof(bits), value_bytes_v<carried>);
     static constexpr bool lists           = lists_crowded(sizeof(bits), value_bytes_v<carried>);
-    static constexpr bool may_leave       = Uneven::template least<Key, carried> != 0;
+    static constexpr bool may_leave       = Uneven::template sizes<Key, carried>.most != 0;
 
     // Elements of one launch: as many whole tiles as the look-back can count.
     static constexpr std::size_t part_elements = block::look_back::max_count / partition::tile * partition::tile;
@@ -141,8 +141,9 @@ struct device_with
       std::size_t others = 0;
       if constexpr (may_leave)
       {
-        leaves = by_buckets && !in_wave && n >= Uneven::template least<Key, carried>;
-        others = leaves ? Uneven::template scratch_bytes<Key, carried>(n) : 0;
+        constexpr sizes_to_leave sizes = Uneven::template sizes<Key, carried>;
+        leaves                         = by_buckets && !in_wave && n >= sizes.least && n <= sizes.most;
+        others                         = leaves ? Uneven::template scratch_bytes<Key, carried>(n) : 0;
       }
       status        = layout.add(1, std::max({words * sizeof(std::uint32_t), notes, others}));
       starts        = status;

@@ -75,7 +75,7 @@ void check_order(std::vector<Key> const& keys)
     Key const& right = keys[expected[i]];
     wrong += std::memcmp(&sorted[i], &right, sizeof(Key)) != 0;
     wrong_with += std::memcmp(&sorted_with[i], &right, sizeof(Key)) != 0;
-    wrong_values += sorted_from[i] != expected[i];
+    wrong_values += sorted_from[i] != static_cast<Value>(expected[i]);
   }
   EXPECT_EQ(wrong, 0u) << "keys alone";
   EXPECT_EQ(wrong_with, 0u) << "keys with values";
@@ -1413,25 +1413,31 @@ void check_keys_for_others(std::size_t n)
 
 TEST(RadixPaths, UnevenKeysThatAreLeftToOthers)
 {
-  using gpusort::radix::least_to_leave;
-  std::size_t const wide = least_to_leave(16, 0);
+  using gpusort::radix::sizes_to_leave_for;
+  std::size_t const wide = sizes_to_leave_for(16, 0).least;
   if (in_a_hurry())
   {
     check_keys_for_others<unsigned __int128, std::uint32_t>(wide);
     return;
   }
-  std::size_t const pairs = least_to_leave(8, 8);
-  EXPECT_EQ(least_to_leave(8, 0), 0u);
-  EXPECT_EQ(least_to_leave(8, 4), 0u);
-  EXPECT_EQ(least_to_leave(4, 8), 0u);
+  std::size_t const pairs  = sizes_to_leave_for(8, 8).least;
+  std::size_t const alone  = sizes_to_leave_for(8, 0).least;
+  std::size_t const narrow = sizes_to_leave_for(8, 4).least; // values
+  EXPECT_LT(alone, narrow);
+  EXPECT_EQ(sizes_to_leave_for(4, 0).most, 0u);
+  EXPECT_EQ(sizes_to_leave_for(4, 8).most, 0u);
   check_keys_for_others<unsigned __int128, std::uint32_t>(wide);
   check_keys_for_others<__int128, std::uint64_t>(wide + 4097);
   check_keys_for_others<std::uint64_t, std::uint64_t>(pairs);
   check_keys_for_others<std::int64_t, std::uint64_t>(pairs + 4097);
+  check_keys_for_others<std::uint64_t, std::uint32_t>(narrow);
+  check_in_turn<std::int64_t, std::uint8_t>(keys_from<std::int64_t>(narrow + 4097, mean_of_four));
   // One less sorts all by digits.
   check_order<unsigned __int128, thrust::less<unsigned __int128>>(keys_from<unsigned __int128>(wide - 1, mean_of_four));
   check_order<std::uint64_t, thrust::less<std::uint64_t>, std::uint64_t>(
     keys_from<std::uint64_t>(pairs - 1, mean_of_four));
+  check_order<std::uint64_t, thrust::less<std::uint64_t>>(keys_from<std::uint64_t>(narrow - 1, mean_of_four));
+  check_order<std::uint64_t, thrust::less<std::uint64_t>>(keys_from<std::uint64_t>(alone - 1, mean_of_four));
 }
 
 TEST(RadixPaths, AGraphSortsWhateverItIsGiven)
