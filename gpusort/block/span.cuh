@@ -10,7 +10,7 @@ template <class Bits, int Threads>
 struct span_storage
 {
   static constexpr int warps = Threads / 32;
-  static_assert(32 % warps == 0);
+  static_assert(warps <= 32); // the lanes of a warp look at all
 
   Bits least[warps];
   Bits greatest[warps];

@@ -537,7 +537,7 @@ __global__ void __launch_bounds__(look_threads)
   {
     return;
   }
-  clear_status(work);
+  clear_status(work, blockIdx.x, gridDim.x);
 
   keys_counted const own = count_buckets(keys, n, order, map, counts);
   note_seen(*found, block::or_of_warp(own.seen));
@@ -570,7 +570,7 @@ __global__ void __launch_bounds__(look_threads)
       atomicAdd(&found->in_crowds, static_cast<unsigned long long>(in_crowds));
     }
   }
-  if (is_last_block(found->bucket_blocks))
+  if (is_last_block(found->bucket_blocks, gridDim.x))
   {
     decide_by_sizes(with_values, limits, table, map, *found, work, shared);
   }

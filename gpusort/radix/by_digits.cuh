@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpusort/block/bit_width.h>
+#include <gpusort/block/dynamic_shared.cuh>
 #include <gpusort/block/partition.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
@@ -25,8 +26,8 @@ namespace gpusort::radix
 /// Adds to the bins of each digit the keys that have been counted by value, and finds out where values begin in the output and
 /// which digits tell them apart: a bit for each. Returns to each lane whether all n keys have been counted so. Called by one warp,
 /// with a tally of some.
-template <class Bits, bool IsFloat>
-__device__ bool begin_values(value_tally<Bits> const& tally,
+template <class Bits, bool IsFloat, int Threads>
+__device__ bool begin_values(value_tally<Bits, Threads> const& tally,
                              key_order<Bits, IsFloat> const& order,
                              std::size_t n,
                              std::uint64_t* bins,
@@ -92,62 +93,76 @@ __device__ void list_values_of_digit(
   }
 }
 
-/// Unless it has been decided already what to do: reads the keys once, counts every digit, turns the counts into where
-/// each digit's keys begin in the output, and finds out whether the keys are in order or reversed, which digits never
-/// vary, and, if there are few values, which digits tell them apart; keys alone of which one digit varies have few. `may_mix`: moves to buckets follow, which can make the first
-/// pass. `leaves`: what would take least_digits_to_leave passes or more is left to others.
-/// Grid: any. Block: histogram_threads. Shared: (digits x radix_size << copies_log2) words. A thread reads `rows` keys at
-/// once, up to histogram_items.
-/// Before: bins are zero. After: bins[d x radix_size + b] is the number of keys whose digit d is below b; the look-back
-/// words are empty; `found` is complete. But if keys are left to others, the verdict is 0, nothing is to be moved, and bins may be zero.
-template <class Bits, bool IsFloat>
-__global__ void __launch_bounds__(histogram_threads,
-                                  runtime::resident_blocks(histogram_threads, resident_blocks_per_sm))
-  count_digits(Bits const* keys_at_home,
-               Bits const* keys_in_tiles,
-               key_order<Bits, IsFloat> order,
-               bool with_values,
-               bool may_mix,
-               bool leaves,
-               int rows,
-               int copies_log2,
-               std::uint64_t* bins,
-               findings<Bits>* found,
-               tiling work)
+/// How the digits of an input are counted.
+struct digit_counting
 {
-  constexpr int digits = key_order<Bits, IsFloat>::digits;
-  constexpr int words  = digits * radix_size;
-  constexpr int items  = histogram_items(sizeof(Bits));
+  std::uint32_t blocks; // that share it out; none if a launch before has done it
+  int rows; // keys that a thread reads at once, up to histogram_items
+  int copies_log2; // of a block's counts: (digits x radix_size << copies_log2) words
+  bool with_values;
+  bool may_mix; // moves to buckets follow, which can make the first pass
+  bool leaves; // what would take least_digits_to_leave passes or more is left to others
+};
 
-  extern __shared__ std::uint32_t counts[]; // [digits][radix_size][copies]
-  __shared__ typename value_tally<Bits>::shared_storage shared_values;
-  __shared__ bool varies[digits];
-  __shared__ bool is_crowded[digits];
+/// Shared memory of a block that counts, beside its counts.
+template <class Bits, bool IsFloat, int Threads>
+struct counting_storage
+{
+  static constexpr int digits = key_order<Bits, IsFloat>::digits;
 
-  for (int i = static_cast<int>(threadIdx.x); i < words << copies_log2; i += histogram_threads)
+  typename value_tally<Bits, Threads>::shared_storage values;
+  bool varies[digits];
+  bool is_crowded[digits];
+};
+
+/// Called by all threads of a block; a barrier has to follow.
+template <int Threads>
+__device__ void clear_counts(std::uint32_t* counts, int digits, digit_counting const& how)
+{
+  int const words = digits * radix_size << how.copies_log2;
+  for (int i = static_cast<int>(threadIdx.x); i < words; i += Threads)
   {
     counts[i] = 0;
   }
-  runtime::wait_for_previous_kernel();
-  if (found->decided != 0)
-  {
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-    {
-      found->verdict = block::verdict::accepted;
-    }
-    return;
-  }
+}
+
+/// The part of block `number` in this: reads the keys once, counts every digit, turns the counts into where
+/// each digit's keys begin in the output, and finds out whether the keys are in order or reversed, which digits never
+/// vary, and, if there are few values, which digits tell them apart; keys alone of which one digit varies have few. Called by all threads of a
+/// block. Returns whether it is the last of these blocks: then all is found.
+/// Before: `counts` of the block and bins are zero. After: bins[d x radix_size + b] is the number of keys whose digit d is below b; the look-back
+/// words are empty; `found` is complete. But if keys are left to others, the verdict is 0, nothing is to be moved, and bins may be zero.
+template <class Bits, bool IsFloat, int Threads>
+__device__ bool count_part(
+  counting_storage<Bits, IsFloat, Threads>& shared,
+  std::uint32_t* counts, // [digits][radix_size][copies]
+  std::uint32_t number,
+  digit_counting const& how,
+  Bits const* keys_at_home,
+  Bits const* keys_in_tiles,
+  key_order<Bits, IsFloat> const& order,
+  std::uint64_t* bins,
+  findings<Bits>* found,
+  tiling const& work)
+{
+  constexpr int digits  = key_order<Bits, IsFloat>::digits;
+  constexpr int words   = digits * radix_size;
+  constexpr int items   = histogram_items(sizeof(Bits));
+  int const rows        = how.rows;
+  int const copies_log2 = how.copies_log2;
+
   Bits const* const keys = found->in_tiles != 0 ? keys_in_tiles : keys_at_home;
-  clear_status(work);
-  value_tally<Bits> values(shared_values);
+  clear_status(work, number, how.blocks);
+  value_tally<Bits, Threads> values(shared.values);
   if constexpr (digits > 1) // what has one digit moves once, however few values there are
   {
     values.list(keys, work.n, order);
   }
   __syncthreads();
-  if (leaves && found->uneven_digits >= least_digits_to_leave && values.count() == 0)
+  if (how.leaves && found->uneven_digits >= least_digits_to_leave && values.count() == 0)
   {
-    return; // asked any sooner, this takes registers that counting has no room for
+    return is_last_block(found->digit_blocks,
+                         how.blocks); // asked any sooner, this takes registers that counting has no room for
   }
 
   // A block meets fewer than 2^32 keys: memory for more does not exist.
@@ -161,11 +176,11 @@ __global__ void __launch_bounds__(histogram_threads,
     }
   };
   std::size_t const n     = work.n;
-  std::size_t const chunk = static_cast<std::size_t>(rows) * histogram_threads;
+  std::size_t const chunk = static_cast<std::size_t>(rows) * Threads;
   std::uint32_t all_seen  = 0;
   auto const count_all    = [&](auto const& count) {
-    for (std::size_t begin = static_cast<std::size_t>(blockIdx.x) * chunk; begin < n;
-         begin += static_cast<std::size_t>(gridDim.x) * chunk)
+    for (std::size_t begin = static_cast<std::size_t>(number) * chunk; begin < n;
+         begin += static_cast<std::size_t>(how.blocks) * chunk)
     {
       // A warp stops looking at neighbours once it has met both directions: on most inputs, at once.
       bool const compares = (all_seen & seen::no_longer) != seen::no_longer;
@@ -203,7 +218,7 @@ __global__ void __launch_bounds__(histogram_threads,
   __syncthreads();
 
   values.add_to(found->values.begins);
-  for (int i = static_cast<int>(threadIdx.x); i < words; i += histogram_threads)
+  for (int i = static_cast<int>(threadIdx.x); i < words; i += Threads)
   {
     std::uint32_t sum = 0;
     for (int c = 0; c < 1 << copies_log2; ++c)
@@ -215,9 +230,9 @@ __global__ void __launch_bounds__(histogram_threads,
       atomicAdd(reinterpret_cast<unsigned long long*>(bins + i), static_cast<unsigned long long>(sum));
     }
   }
-  if (!is_last_block(found->digit_blocks))
+  if (!is_last_block(found->digit_blocks, how.blocks))
   {
-    return;
+    return false;
   }
   if (threadIdx.x == 0)
   {
@@ -235,7 +250,7 @@ __global__ void __launch_bounds__(histogram_threads,
   }
   // A warp a digit: 32 lanes x 8 bins.
   int const lane = static_cast<int>(threadIdx.x) % 32;
-  for (int d = static_cast<int>(threadIdx.x) / 32; d < digits; d += histogram_threads / 32)
+  for (int d = static_cast<int>(threadIdx.x) / 32; d < digits; d += Threads / 32)
   {
     constexpr int bins_per_lane = radix_size / 32;
     std::uint64_t* const row    = bins + d * radix_size + lane * bins_per_lane;
@@ -260,57 +275,99 @@ __global__ void __launch_bounds__(histogram_threads,
     bool const is_full     = __any_sync(block::all_lanes, most > n / crowd_of_digit);
     if (lane == 0)
     {
-      varies[d]     = !is_constant;
-      is_crowded[d] = is_full;
+      shared.varies[d]     = !is_constant;
+      shared.is_crowded[d] = is_full;
     }
   }
   __syncthreads();
   std::uint32_t const all = *const_cast<std::uint32_t volatile*>(&found->seen);
-  bool const tells_equal  = with_values || (all & seen::twin) != 0;
+  bool const tells_equal  = how.with_values || (all & seen::twin) != 0;
   int varying = 0, last_varying = 0; // digits
 #pragma unroll
   for (int d = 0; d < digits; ++d)
   {
-    varying += varies[d] ? 1 : 0;
-    last_varying = varies[d] ? d : last_varying;
+    varying += shared.varies[d] ? 1 : 0;
+    last_varying = shared.varies[d] ? d : last_varying;
   }
-  if (order_of_seen(all, tells_equal) == input_order::none && !tells_equal && !is_few && varying == 1)
+  input_order const order_of_input = order_of_seen(all, tells_equal);
+  if (order_of_input == input_order::none && !tells_equal && !is_few && varying == 1)
   {
     list_values_of_digit(order, keys[0], last_varying, bins, found->values);
-    return;
+    return true;
   }
-  if (threadIdx.x != 0 || note_order(*found, tells_equal))
+  if (threadIdx.x != 0)
   {
-    return;
+    return true;
+  }
+  if (order_of_input != input_order::none) // `decided` stays as it is: blocks may ask whether they count
+  {
+    found->reverses = order_of_input == input_order::reversed ? 1 : 0;
+    return true;
   }
   if (is_few && !tells_equal)
   {
     found->values.count = static_cast<std::uint32_t>(values.count());
-    return;
+    return true;
   }
   std::uint32_t passes = 0;
   for (int d = 0; d < digits; ++d)
   {
-    if (varies[d] && (!is_few || (telling >> d & 1u) != 0))
+    if (shared.varies[d] && (!is_few || (telling >> d & 1u) != 0))
     {
       found->digit_of_pass[passes++] = d;
     }
   }
-  if (leaves && passes >= least_digits_to_leave)
+  if (how.leaves && passes >= least_digits_to_leave)
   {
     found->verdict = 0;
-    return;
+    return true;
   }
   found->passes = passes;
   if constexpr (sizeof(Bits) <= 4)
   {
     // If a look found crowds of neighbours, splits keep order, and that costs more than a pass by digits.
-    if (may_mix && !tells_equal && found->keeps_order == 0 && !is_crowded[found->digit_of_pass[0]])
+    if (how.may_mix && !tells_equal && found->keeps_order == 0 && !shared.is_crowded[found->digit_of_pass[0]])
     {
       found->mixes = 1;
       found->map   = bucket_map<Bits>::of_ranks();
     }
   }
+  return true;
+}
+
+/// Of what has been decided before digits are counted nothing is left to others. Called by all threads of a grid.
+template <class Bits>
+__device__ void accept_decided(findings<Bits>* found)
+{
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+  {
+    found->verdict = block::verdict::accepted;
+  }
+}
+
+/// Unless it has been decided already what to do: count_part, by all blocks.
+/// Grid: how.blocks. Block: histogram_threads. Shared: the counts.
+template <class Bits, bool IsFloat>
+__global__ void __launch_bounds__(histogram_threads,
+                                  runtime::resident_blocks(histogram_threads, resident_blocks_per_sm))
+  count_digits(Bits const* keys_at_home,
+               Bits const* keys_in_tiles,
+               key_order<Bits, IsFloat> order,
+               digit_counting how,
+               std::uint64_t* bins,
+               findings<Bits>* found,
+               tiling work)
+{
+  extern __shared__ std::uint32_t counts[];
+  __shared__ counting_storage<Bits, IsFloat, histogram_threads> shared;
+  clear_counts<histogram_threads>(counts, key_order<Bits, IsFloat>::digits, how);
+  runtime::wait_for_previous_kernel();
+  if (found->decided != 0)
+  {
+    accept_decided(found);
+    return;
+  }
+  count_part(shared, counts, blockIdx.x, how, keys_at_home, keys_in_tiles, order, bins, found, work);
 }
 
 /// The bucket of a key is one of its digits: `order.digit(key, d)`, read as the byte it is, in fewer instructions. Aligned so that one
@@ -466,18 +523,54 @@ finish_tile(findings<Bits> const& found, std::size_t begin, tiling const& work, 
   }
 }
 
+/// Shared memory of a block that counts in a launch of passes.
+template <class Bits, bool IsFloat, int Threads>
+struct counting_room
+{
+  counting_storage<Bits, IsFloat, Threads> storage;
+  std::uint32_t counts[key_order<Bits, IsFloat>::digits * radix_size]; // and copies
+};
+
+/// The part of block `number` in the counting of digits, in a launch of passes; if it is the last, those who wait are told. Called by all
+/// threads, a barrier since shared memory was used.
+template <class Bits, bool IsFloat, int Threads>
+__device__ __noinline__ void count_before_passes(
+  std::uint32_t number,
+  digit_counting how,
+  Bits const* keys_at_home,
+  Bits const* keys_in_tiles,
+  key_order<Bits, IsFloat> order,
+  std::uint64_t* bins,
+  findings<Bits>* found,
+  tiling work)
+{
+  auto& shared = block::dynamic_shared<counting_room<Bits, IsFloat, Threads>>();
+  clear_counts<Threads>(shared.counts, key_order<Bits, IsFloat>::digits, how);
+  if (count_part(shared.storage, shared.counts, number, how, keys_at_home, keys_in_tiles, order, bins, found, work))
+  {
+    __syncthreads(); // all that was found is written
+    if (threadIdx.x == 0)
+    {
+      ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>(found->digits_counted)
+        .store(1, ::cuda::std::memory_order_release);
+    }
+  }
+}
+
 /// Moves keys and values of a tile of a part of the input to where their digits belong, in input order, between the first and
 /// the second arrays: in one of the passes from `first` to before `last` of those that `found` says there are. They are phases
 /// of one kernel, if the part is all of the input and there are several: a ticket stands for a tile of a pass, and its block waits
-/// until the pass before is done; a last phase finishes, if that takes anything. Not a first pass that mixes: move_to_buckets makes
-/// that. Called by all threads.
-/// Before: tickets[first] is zero; the look-back words are empty, or left behind by the pass before.
+/// until the pass before is done; a last phase finishes, if that takes anything. Then the first tickets may stand for parts of the counting of digits,
+/// for which the others wait. Not a first pass that mixes: move_to_buckets makes that. Called by all threads.
+/// Before: tickets[first] is zero; digits have been counted, or are by this launch; the look-back words are empty, or left behind by the pass before, unless the
+/// launch counts.
 template <class Bits, bool IsFloat, class Value>
 __device__ void move_by_digits(
   typename digit_partition<Bits, IsFloat, Value>::shared_storage& shared,
   key_order<Bits, IsFloat> const& order,
+  digit_counting const& counting,
   findings<Bits>* found,
-  std::uint64_t const* bins,
+  std::uint64_t* bins,
   std::uint32_t* tickets,
   std::uint32_t first,
   std::uint32_t last,
@@ -485,22 +578,49 @@ __device__ void move_by_digits(
   tiling const& work,
   buffers<Bits, Value> const& at)
 {
-  using partition            = digit_partition<Bits, IsFloat, Value>;
-  using counter              = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
-  bool const has_phases      = last - first > 1; // of the launch, whose tickets they share
-  std::uint32_t const passes = found->passes;
-  // Tiles may be in order when the input is not: then no pass moves them, and they still have to be brought back. They cannot be
-  // reversed: each would be one bucket, as it was in the input, which the wave has looked at.
-  bool const is_in_tiles   = found->in_tiles != 0 && passes == 0;
-  bool const only_finishes = has_phases && (found->reverses != 0 || found->values.count != 0 || is_in_tiles);
-  last                     = passes < last ? passes : last;
-  if ((first >= last && !only_finishes) || (first == 0 && found->mixes != 0))
+  using partition       = digit_partition<Bits, IsFloat, Value>;
+  using counter         = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
+  bool const has_phases = last - first > 1; // of the launch, whose tickets they share
+  bool const counts     = counting.blocks != 0 && found->decided == 0;
+  std::uint32_t passes = 0, behind = 0; // that there are in all; the last of this launch
+  bool only_finishes  = false;
+  auto const has_work = [&] {
+    passes = found->passes;
+    behind = passes < last ? passes : last;
+    // Tiles may be in order when the input is not: then no pass moves them, and they still have to be brought back. They cannot be
+    // reversed: each would be one bucket, as it was in the input, which the wave has looked at.
+    bool const is_in_tiles = found->in_tiles != 0 && passes == 0;
+    only_finishes          = has_phases && (found->reverses != 0 || found->values.count != 0 || is_in_tiles);
+    return (first < behind || only_finishes) && (first > 0 || found->mixes == 0);
+  };
+  if (!counts && !has_work())
   {
     return;
   }
+  std::uint32_t tile = partition::take_tile(shared, tickets + first);
+  if (counts)
+  {
+    if (tile < counting.blocks)
+    {
+      count_before_passes<Bits, IsFloat, partition::threads>(
+        tile, counting, at.keys[0], at.keys[1], order, bins, found, work);
+      return;
+    }
+    tile -= counting.blocks;
+    if (threadIdx.x == 0)
+    {
+      while (counter(found->digits_counted).load(::cuda::std::memory_order_acquire) == 0)
+      {
+      }
+    }
+    __syncthreads();
+    if (!has_work())
+    {
+      return;
+    }
+  }
   counter const done(found->tiles_done);
   int digit          = only_finishes ? 0 : found->digit_of_pass[first];
-  std::uint32_t tile = partition::take_tile(shared, tickets + first);
   std::uint32_t pass = first;
   if (has_phases)
   {
@@ -508,7 +628,7 @@ __device__ void move_by_digits(
     tile -= phase * work.tiles;
     pass += phase;
     bool const finishes = only_finishes || (passes + found->in_tiles) % 2 != 0;
-    if (pass > last || (pass == last && !finishes))
+    if (pass > behind || (pass == behind && !finishes))
     {
       return;
     }
@@ -522,7 +642,7 @@ __device__ void move_by_digits(
       }
       __syncthreads();
     }
-    if (pass == last)
+    if (pass == behind)
     {
       finish_tile<Bits, Value, partition::threads>(*found, static_cast<std::size_t>(tile) * work.tile, work, at);
       return;

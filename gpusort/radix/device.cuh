@@ -519,26 +519,38 @@ private:
     constexpr bool splits_apart = pass_shape_v<Bits, Value>.bucket_blocks > 0;
     bool const together         = plan.tiles <= tiles_in_one_launch; // all passes by digits
 
-    int const rows           = rows_for(n, histogram_threads, histogram_items(sizeof(Bits)));
-    int const copies_log2    = histogram_copies_log2(digits);
-    std::size_t const chunks = runtime::blocks_for(n, static_cast<std::size_t>(histogram_threads) * rows);
-    runtime::launch(
-      count_digits<Bits, IsFloat>,
-      {std::min(chunks, processors * resident_blocks_per_sm),
-       histogram_threads,
-       (std::size_t{digits} * radix_size * sizeof(std::uint32_t)) << copies_log2},
-      stream,
-      at.keys[0],
-      at.keys[1],
-      order,
+    // The first of passes that are phases of one launch counts digits, too.
+    int const phases           = together ? phases_for(most_passes, in_wave) : 1;
+    constexpr int pass_threads = pass_shape_v<Bits, Value>.threads;
+    bool const counts_apart    = phases == 1;
+    int const count_threads    = counts_apart ? histogram_threads : pass_threads;
+    int const rows             = rows_for(n, count_threads, histogram_items(sizeof(Bits)));
+    std::size_t const chunks   = runtime::blocks_for(n, static_cast<std::size_t>(count_threads) * rows);
+    std::size_t const counting_blocks =
+      std::min(chunks, processors * (counts_apart ? resident_blocks_per_sm : pass_shape_v<Bits, Value>.blocks));
+    digit_counting const counting{
+      static_cast<std::uint32_t>(counting_blocks),
+      rows,
+      counts_apart ? histogram_copies_log2(digits) : copies_for_moves_log2<Bits, IsFloat, Value>(),
       with_values,
       splits_apart && by_buckets && !in_wave && !together,
-      leaves,
-      rows,
-      copies_log2,
-      bins,
-      found,
-      work);
+      leaves};
+    if (counts_apart)
+    {
+      runtime::launch(
+        count_digits<Bits, IsFloat>,
+        {counting.blocks,
+         histogram_threads,
+         (std::size_t{digits} * radix_size * sizeof(std::uint32_t)) << counting.copies_log2},
+        stream,
+        at.keys[0],
+        at.keys[1],
+        order,
+        counting,
+        bins,
+        found,
+        work);
+    }
 
     auto* const tickets      = runtime::at_offset<std::uint32_t>(base, plan.tickets);
     auto* const next         = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
@@ -558,16 +570,18 @@ private:
     auto const launch_moves = [&](auto kernel, int first, int last, std::size_t spare) {
       for_each_part(first, [&](input_part const& part) {
         std::size_t const passes = static_cast<std::size_t>(std::max(last - first, 1));
+        bool const counts        = !counts_apart && passes > 1;
         runtime::launch(
           kernel,
-          {runtime::blocks_for(part.size, plan.tile) * passes + spare,
+          {runtime::blocks_for(part.size, plan.tile) * passes + spare + (counts ? counting.blocks : 0),
            partition::threads,
            sizeof(move_storage<Bits, IsFloat, Value>)},
           stream,
           order,
+          counts ? counting : digit_counting{},
           found,
           table,
-          static_cast<std::uint64_t const*>(bins),
+          bins,
           tickets,
           static_cast<std::uint32_t>(first),
           static_cast<std::uint32_t>(last),
@@ -615,8 +629,7 @@ private:
         }
       }
     }
-    int const phases = phases_for(most_passes, in_wave);
-    for (; pass < most_passes; pass += together ? phases : 1)
+    for (; pass < most_passes; pass += phases)
     {
       constexpr int in_turn = pass_shape_v<Bits, Value>.passes_in_turn;
       if constexpr (in_turn > 0)

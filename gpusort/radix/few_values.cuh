@@ -34,12 +34,12 @@ struct few_values
   }
 };
 
-/// Counts the ranks that a sample has, if these are few, in a block of histogram_threads. A rank is found by a hash under which no
+/// Counts the ranks that a sample has, if these are few, in a block of so many threads. A rank is found by a hash under which no
 /// two of them meet.
-template <class Bits>
+template <class Bits, int Threads>
 class value_tally
 {
-  static constexpr int warps        = histogram_threads / 32;
+  static constexpr int warps        = Threads / 32;
   static constexpr int slots_log2   = 11;
   static constexpr int words        = (1 << slots_log2) / 32; // with a bit for each slot
   static constexpr int sample_items = sizeof(Bits) > 8 ? 4 : 8; // a thread
@@ -48,7 +48,7 @@ class value_tally
 public:
   struct shared_storage
   {
-    block::span_storage<Bits, histogram_threads> span;
+    block::span_storage<Bits, Threads> span;
     Bits ranks[most_values]; // in order
     std::uint8_t numbers[1 << slots_log2]; // of the ranks, in their slots
     std::uint32_t good_warps; // whose hash will do
@@ -69,7 +69,7 @@ public:
   template <bool IsFloat>
   __device__ void list(Bits const* keys, std::size_t n, key_order<Bits, IsFloat> const& order)
   {
-    constexpr std::size_t samples = std::size_t{histogram_threads} * sample_items;
+    constexpr std::size_t samples = std::size_t{Threads} * sample_items;
     if (n < samples)
     {
       return;
@@ -226,11 +226,11 @@ private:
   {
     auto const warp = static_cast<int>(threadIdx.x) / 32;
     auto const lane = static_cast<int>(threadIdx.x) % 32;
-    for (int i = static_cast<int>(threadIdx.x); i < warps * words; i += histogram_threads)
+    for (int i = static_cast<int>(threadIdx.x); i < warps * words; i += Threads)
     {
       shared_.marks[i / words][i % words] = 0;
     }
-    for (int i = static_cast<int>(threadIdx.x); i < 1 << slots_log2; i += histogram_threads)
+    for (int i = static_cast<int>(threadIdx.x); i < 1 << slots_log2; i += Threads)
     {
       shared_.numbers[i] = 0;
     }
@@ -258,7 +258,7 @@ private:
     {
       shared_.numbers[slot_of(shared_.ranks[threadIdx.x], multiplier_)] = static_cast<std::uint8_t>(threadIdx.x);
     }
-    for (int i = static_cast<int>(threadIdx.x); i < most_values * 32; i += histogram_threads)
+    for (int i = static_cast<int>(threadIdx.x); i < most_values * 32; i += Threads)
     {
       shared_.counts[i / 32][i % 32] = 0;
     }

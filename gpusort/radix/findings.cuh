@@ -44,6 +44,7 @@ struct findings
   std::uint32_t order_blocks; // that have looked at the order alone
   std::uint32_t bucket_blocks; // that have looked at the buckets
   std::uint32_t digit_blocks; // that have counted the digits
+  std::uint32_t digits_counted; // for blocks of the launch that counts them: what is found by that is known
   std::uint32_t lost; // a count of 16 bits has overflowed: sizes of buckets are wrong
   unsigned long long in_crowds; // keys of warps whose first row is all in one bucket
 
@@ -218,28 +219,28 @@ struct tiling
   std::uint32_t* status; // look_back words: all tiles x radix_size
 };
 
-/// Makes this block's part of the look-back words empty for a pass over the tiles, and those of the spare ones what a pass
+/// Makes the part of a block, of so many, of the look-back words empty for a pass over the tiles, and those of the spare ones what a pass
 /// leaves behind.
-__device__ inline void clear_status(tiling const& work)
+__device__ inline void clear_status(tiling const& work, unsigned number, unsigned blocks)
 {
-  std::size_t const empty      = std::size_t{work.tiles} * radix_size;
-  std::size_t const all        = empty + std::size_t{work.spare_tiles} * radix_size;
-  std::size_t const whole_grid = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < all; i += whole_grid)
+  std::size_t const empty   = std::size_t{work.tiles} * radix_size;
+  std::size_t const all     = empty + std::size_t{work.spare_tiles} * radix_size;
+  std::size_t const threads = static_cast<std::size_t>(blocks) * blockDim.x;
+  for (std::size_t i = static_cast<std::size_t>(number) * blockDim.x + threadIdx.x; i < all; i += threads)
   {
     work.status[i] = i < empty ? 0 : block::look_back::left_behind;
   }
 }
 
-/// Whether this block is the last of the grid to get here, which then sees what all have written. Called by all threads.
-__device__ inline bool is_last_block(std::uint32_t& finished)
+/// Whether this block is the last of so many to get here, which then sees what all have written. Called by all threads.
+__device__ inline bool is_last_block(std::uint32_t& finished, unsigned blocks)
 {
   __shared__ bool is_last;
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0)
   {
-    is_last = atomicAdd(&finished, 1u) == gridDim.x - 1;
+    is_last = atomicAdd(&finished, 1u) == blocks - 1;
   }
   __syncthreads();
   if (is_last)

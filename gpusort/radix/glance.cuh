@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(glance_threads, runtime::resident_blocks(glanc
   }
   tell(seen_here);
 
-  if (is_last_block(found->order_blocks) && thread == 0)
+  if (is_last_block(found->order_blocks, gridDim.x) && thread == 0)
   {
     std::uint32_t const all = noted;
     if (!is_ruled_out(all))

@@ -36,15 +36,32 @@ union move_storage
   typename bucket_partition<Bits, IsFloat, Value, bucket_map<Bits>>::shared_storage by_rank;
   typename bucket_partition<Bits, IsFloat, Value, value_map_t<Bits, IsFloat>>::shared_storage by_value;
   typename digit_partition<Bits, IsFloat, Value>::shared_storage by_digits;
+  counting_room<Bits, IsFloat, pass_shape_v<Bits, Value>.threads> counting;
 };
+
+/// Copies of a block's counts, as a power of two, that such a block has room for if it counts digits.
+template <class Bits, bool IsFloat, class Value>
+constexpr int copies_for_moves_log2()
+{
+  constexpr std::size_t one = sizeof(counting_room<Bits, IsFloat, pass_shape_v<Bits, Value>.threads>::counts);
+  constexpr std::size_t spare =
+    sizeof(move_storage<Bits, IsFloat, Value>) - sizeof(move_storage<Bits, IsFloat, Value>::counting);
+  int log2 = histogram_copies_log2(key_order<Bits, IsFloat>::digits);
+  while (log2 > 0 && (one << log2) - one > spare)
+  {
+    --log2;
+  }
+  return log2;
+}
 
 /// Moves keys and values: if the input is split into buckets, at the level `first`, if there is one; else by digits, in the
 /// passes from `first` to before `last`; or, of another kind, one of the two only, if there is anything to do. The kind `to_buckets`
 /// also makes a first pass by digits that need not keep the order. Where full tiles have code of their own, so has either kind of map: with one that asks
 /// for each key, f32 2^28 took 4.22 ms in place of 4.10 if even by rank, 4.37 in place of 4.28 by value; f64, which asks, gains by it: 7.2 and 7.3 ms in
 /// place of 7.5 and 7.6 with launches for each, of which one has nothing to do.
-/// Grid: at least a block for each tile of the level, and one for each tile of each pass. Block: pass_shape_v's threads. Shared:
-/// move_storage.
+/// `counting`: by the launch that makes passes in phases, if it counts digits first.
+/// Grid: at least a block for each tile of the level, and one for each tile of each pass and each block that counts. Block: pass_shape_v's threads.
+/// Shared: move_storage, and room for the copies of counts.
 template <class Bits, bool IsFloat, class Value, moves Kind>
 __global__ void __launch_bounds__(
   pass_shape_v<Bits, Value>.threads,
@@ -52,9 +69,10 @@ __global__ void __launch_bounds__(
                            Kind == moves::to_buckets ? pass_shape_v<Bits, Value>.bucket_blocks
                                                      : pass_shape_v<Bits, Value>.blocks))
   move_keys(key_order<Bits, IsFloat> order,
+            digit_counting counting,
             findings<Bits>* found,
             bucket_table table,
-            std::uint64_t const* bins,
+            std::uint64_t* bins,
             std::uint32_t* tickets,
             std::uint32_t first,
             std::uint32_t last,
@@ -73,6 +91,10 @@ __global__ void __launch_bounds__(
   if (!static_cast<bool>(has_level | has_pass))
   {
     return;
+  }
+  if (counting.leaves && found->decided != 0)
+  {
+    accept_decided(found);
   }
   if constexpr (Kind != moves::by_digits)
   {
@@ -105,7 +127,8 @@ __global__ void __launch_bounds__(
   }
   if constexpr (Kind == moves::by_digits || Kind == moves::either)
   {
-    move_by_digits<Bits, IsFloat, Value>(shared.by_digits, order, found, bins, tickets, first, last, part, work, at);
+    move_by_digits<Bits, IsFloat, Value>(
+      shared.by_digits, order, counting, found, bins, tickets, first, last, part, work, at);
   }
 }
 

@@ -1500,13 +1500,13 @@ TEST(RadixPaths, ClustersAreOneLaunch)
   }
 }
 
-TEST(RadixPaths, WavesAreFourLaunches)
+TEST(RadixPaths, WavesAreThreeLaunches)
 {
-  // Two that sort, and two for what they leave.
+  // Two that sort, and one for what they leave.
   for (std::size_t const n : {gpusort::radix::most_before_wave + 1, gpusort::radix::most_in_wave(8, 0)})
   {
-    EXPECT_EQ(launches_for<std::uint32_t>(n), 4u) << n;
-    EXPECT_EQ(launches_for<double>(n), 4u) << n;
+    EXPECT_EQ(launches_for<std::uint32_t>(n), 3u) << n;
+    EXPECT_EQ(launches_for<double>(n), 3u) << n;
   }
 }
 
