@@ -53,7 +53,7 @@ sanitize_one() {
     initcheck) left_out=in_kernel/hybrid*:in_kernel/merge*:in_kernel/radix*:in_kernel/automatic*:in_kernel/thrust* ;;
     # It loses count of kernels that several host threads launch ("failure to track a kernel launch") and may then wait for
     # ever. The kernels are those of the other tests.
-    racecheck) left_out=Concurrency.ManyThreads ;;
+    racecheck) left_out=Concurrency.ManyThreads:Launch.ThreadsThatHaveNotLaunchedBefore ;;
   esac
   if [ -n "$left_out" ]; then
     [[ $tests == *-* ]] || tests+=-

@@ -39,15 +39,18 @@ union move_storage
   counting_room<Bits, IsFloat, pass_shape_v<Bits, Value>.threads> counting;
 };
 
-/// Copies of a block's counts, as a power of two, that such a block has room for if it counts digits.
+/// Copies of a block's counts, as a power of two, that such a block has room for if it counts digits: in front of the ticket, which other warps may
+/// still have to read when the first one clears counts.
 template <class Bits, bool IsFloat, class Value>
 constexpr int copies_for_moves_log2()
 {
-  constexpr std::size_t one = sizeof(counting_room<Bits, IsFloat, pass_shape_v<Bits, Value>.threads>::counts);
-  constexpr std::size_t spare =
-    sizeof(move_storage<Bits, IsFloat, Value>) - sizeof(move_storage<Bits, IsFloat, Value>::counting);
+  using counting             = counting_room<Bits, IsFloat, pass_shape_v<Bits, Value>.threads>;
+  using of_partition         = typename digit_partition<Bits, IsFloat, Value>::shared_storage;
+  constexpr std::size_t room = offsetof(of_partition, ticket);
+  constexpr std::size_t one  = sizeof(counting::counts);
+  static_assert(sizeof(counting) <= room);
   int log2 = histogram_copies_log2(key_order<Bits, IsFloat>::digits);
-  while (log2 > 0 && (one << log2) - one > spare)
+  while (log2 > 0 && sizeof(counting) - one + (one << log2) > room)
   {
     --log2;
   }

@@ -186,7 +186,7 @@ constexpr sizes_to_leave sizes_to_leave_for(std::size_t key_bytes, std::size_t v
   {
     return {0, 0};
   }
-  return value_bytes == 0 ? sizes_to_leave{std::size_t{1} << 23, any}
+  return value_bytes == 0 ? sizes_to_leave{std::size_t{1} << 23, std::size_t{1} << 28}
        : value_bytes < 8  ? sizes_to_leave{std::size_t{1} << 24, std::size_t{1} << 27}
                           : sizes_to_leave{std::size_t{1} << 22, any};
 }

@@ -68,7 +68,7 @@ public:
     return cudaSuccess;
   }
 
-  /// How many blocks or clusters of a shape there is room for, which `ask()` finds out.
+  /// How many blocks or clusters of a shape there is room for, which `ask()` finds out; again, if there is none: that may change.
   template <class Ask>
   int room_for(int threads, std::size_t shared_bytes, unsigned cluster, Ask ask)
   {
@@ -80,7 +80,10 @@ public:
       return known->count;
     }
     int const count = ask();
-    rooms_.push_back({threads, shared_bytes, cluster, count});
+    if (count > 0)
+    {
+      rooms_.push_back({threads, shared_bytes, cluster, count});
+    }
     return count;
   }
 
@@ -100,29 +103,37 @@ private:
   std::vector<room> rooms_;
 };
 
-/// What this thread knows of the kernel in the current context; what it does not know it asks. Not shared between threads:
-/// nobody waits, and a thread asks again what another knows.
+/// A kernel in a context.
+struct kernel_in_context
+{
+  void const* kernel;
+  unsigned long long context;
+
+  bool operator==(kernel_in_context const& other) const
+  {
+    return kernel == other.kernel && context == other.context;
+  }
+};
+
+struct hash_of_kernel
+{
+  std::size_t operator()(kernel_in_context const& at) const
+  {
+    return std::hash<void const*>{}(at.kernel) + 31 * std::hash<unsigned long long>{}(at.context);
+  }
+};
+
+/// All that this thread knows. Not shared between threads: nobody waits, and a thread asks again what another knows.
+inline auto& known_kernels()
+{
+  thread_local std::unordered_map<kernel_in_context, kernel_facts, hash_of_kernel> known;
+  return known;
+}
+
+/// What this thread knows of the kernel in the current context; what it does not know it asks.
 inline kernel_facts& facts_of(void const* kernel)
 {
-  struct in_context
-  {
-    void const* kernel;
-    unsigned long long context;
-
-    bool operator==(in_context const& other) const
-    {
-      return kernel == other.kernel && context == other.context;
-    }
-  };
-  struct hash
-  {
-    std::size_t operator()(in_context const& at) const
-    {
-      return std::hash<void const*>{}(at.kernel) + 31 * std::hash<unsigned long long>{}(at.context);
-    }
-  };
-  thread_local std::unordered_map<in_context, kernel_facts, hash> known;
-
+  auto& known = known_kernels();
   if (unsigned long long const context = number_of_context())
   {
     auto const found = known.find({kernel, context});
@@ -132,7 +143,13 @@ inline kernel_facts& facts_of(void const* kernel)
     }
   }
   kernel_facts asked(kernel); // makes the context, if this thread has none
-  return known.emplace(in_context{kernel, context_number()}, std::move(asked)).first->second;
+  return known.emplace(kernel_in_context{kernel, context_number()}, std::move(asked)).first->second;
+}
+
+/// Asks again next time, about this kernel: what is known of it may be why a launch was refused.
+inline void forget_facts_of(void const* kernel)
+{
+  known_kernels().erase({kernel, number_of_context()});
 }
 
 } // namespace gpusort::runtime

@@ -140,10 +140,16 @@ bool can_run_together(void (*kernel)(Params...), launch_shape const& shape)
 template <class... Params, class... Args>
 void launch(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t stream, Args... args)
 {
-  kernel_facts& facts = facts_of(reinterpret_cast<void const*>(kernel));
+  auto const* const code = reinterpret_cast<void const*>(kernel);
+  kernel_facts& facts    = facts_of(code);
   check(opt_in(facts, shape), "gpusort: shared memory or clusters of a kernel");
   launch_config const launch(shape, stream, facts.is_code_for_9_0());
-  check(cudaLaunchKernelEx(&launch.config, kernel, static_cast<Params>(args)...), "gpusort: kernel launch");
+  cudaError_t const status = cudaLaunchKernelEx(&launch.config, kernel, static_cast<Params>(args)...);
+  if (status != cudaSuccess)
+  {
+    forget_facts_of(code);
+  }
+  check(status, "gpusort: kernel launch");
 }
 
 /// Blocks of `per_block` items that cover `n` items.

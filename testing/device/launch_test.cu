@@ -107,6 +107,11 @@ TEST(KernelFacts, AreAskedOnce)
   EXPECT_EQ(facts.room_for(32, 0, 1, ask), 103);
   EXPECT_EQ(facts.room_for(96, 0, 2, ask), 101);
   EXPECT_EQ(asked, 4);
+  // That there is no room may change.
+  int refused = 0;
+  EXPECT_EQ(facts.room_for(64, 0, 1, [&] { return refused++ > 0 ? 7 : 0; }), 0);
+  EXPECT_EQ(facts.room_for(64, 0, 1, [&] { return refused++ > 0 ? 7 : 0; }), 7);
+  EXPECT_EQ(facts.room_for(64, 0, 1, [&] { return refused++ > 0 ? 9 : 0; }), 7);
 }
 
 TEST(KernelFacts, AreOfAThread)
