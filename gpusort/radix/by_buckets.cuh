@@ -497,7 +497,7 @@ __device__ __forceinline__ keys_counted count_buckets(
 }
 
 /// Looks at all keys, and decides whether they are sorted by buckets: counts them, and finds out whether they are in order
-/// or reversed. Leaves the decision to count_digits if a sample says that buckets would be uneven, or if a bucket turns
+/// or reversed. Leaves the decision to those who count digits if a sample says that buckets would be uneven, or if a bucket turns
 /// out to be too large. Does nothing if a glance has decided.
 /// Grid: any. Block: look_threads. Shared: half a word a bucket.
 /// After: if it has decided, the look-back words are empty and `found` is complete; if the keys are to be split, so
@@ -596,7 +596,7 @@ using bucket_partition = pass_by<Bits, Value, bucket_of_key<Bits, IsFloat, Map>>
 
 /// Moves keys and values of the tile that this block takes to the stretch of their bucket, from the first arrays to the second,
 /// or at level 1 back again and to the bucket itself; or, at level 0, to where the first digit that counts belongs, if the input is
-/// not split into buckets: `bins` as of count_digits. Equal keys keep their order where they can be told apart. Called by all
+/// not split into buckets: `bins` as of count_part. Equal keys keep their order where they can be told apart. Called by all
 /// threads, once one of the two is known, with the kind of map that `found` has.
 template <class Bits, bool IsFloat, class Value, class Map>
 __device__ void move_to_buckets(

@@ -1,4 +1,4 @@
-// Digit by digit, the least significant first: one kernel counts, one moves.
+// Digit by digit, the least significant first: one kernel counts, one moves; of few tiles one does both.
 #pragma once
 
 #include <gpusort/block/bit_width.h>
@@ -161,8 +161,8 @@ __device__ bool count_part(
   __syncthreads();
   if (how.leaves && found->uneven_digits >= least_digits_to_leave && values.count() == 0)
   {
-    return is_last_block(found->digit_blocks,
-                         how.blocks); // asked any sooner, this takes registers that counting has no room for
+    // Asked any sooner, this takes registers that counting has no room for.
+    return is_last_block(found->digit_blocks, how.blocks);
   }
 
   // A block meets fewer than 2^32 keys: memory for more does not exist.

@@ -521,11 +521,10 @@ private:
 
     // The first of passes that are phases of one launch counts digits, too.
     int const phases           = together ? phases_for(most_passes, in_wave) : 1;
-    constexpr int pass_threads = pass_shape_v<Bits, Value>.threads;
     bool const counts_apart    = phases == 1;
-    int const count_threads    = counts_apart ? histogram_threads : pass_threads;
-    int const rows             = rows_for(n, count_threads, histogram_items(sizeof(Bits)));
-    std::size_t const chunks   = runtime::blocks_for(n, static_cast<std::size_t>(count_threads) * rows);
+    int const counting_threads = counts_apart ? histogram_threads : partition::threads;
+    int const rows             = rows_for(n, counting_threads, histogram_items(sizeof(Bits)));
+    std::size_t const chunks   = runtime::blocks_for(n, static_cast<std::size_t>(counting_threads) * rows);
     std::size_t const counting_blocks =
       std::min(chunks, processors * (counts_apart ? resident_blocks_per_sm : pass_shape_v<Bits, Value>.blocks));
     digit_counting const counting{

@@ -64,7 +64,7 @@ constexpr int copies_for_moves_log2()
 /// place of 7.5 and 7.6 with launches for each, of which one has nothing to do.
 /// `counting`: by the launch that makes passes in phases, if it counts digits first.
 /// Grid: at least a block for each tile of the level, and one for each tile of each pass and each block that counts. Block: pass_shape_v's threads.
-/// Shared: move_storage, and room for the copies of counts.
+/// Shared: move_storage.
 template <class Bits, bool IsFloat, class Value, moves Kind>
 __global__ void __launch_bounds__(
   pass_shape_v<Bits, Value>.threads,
