@@ -195,7 +195,8 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<storage*>(shared_words);
 
-  runtime::wait_for_previous_kernel();
+  // Those who merge what is left begin with few tiles.
+  runtime::wait_for_previous_kernel_only();
   block::segment_tiles const runs = tiles.runs();
   unsigned bucket                 = blockIdx.x;
   radix::wave_bucket where        = radix::find_in_wave(shared.bucket, tiles, runs, bucket);

@@ -21,4 +21,13 @@ __device__ inline void wait_for_previous_kernel()
 #endif
 }
 
+/// The same, but the next kernel is set up when this one ends: for kernels that fill the GPU in front of one of few blocks. Set up before, these go where
+/// the first blocks end, as many as there is room for, and crowd on few multiprocessors.
+__device__ inline void wait_for_previous_kernel_only()
+{
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 } // namespace gpusort::runtime
