@@ -59,7 +59,7 @@ constexpr std::size_t most_in_cluster(std::size_t key_bytes, std::size_t value_b
   return tile_of(many_way_shape_for(key_bytes, value_bytes, input_class::tiny)) * most_cluster_blocks;
 }
 
-/// Whether one wave of blocks is tried. Measured on an H200 with CUDA 13.0, uniform keys, us merged and in one wave: u32 2^15 24.3 and 24.1, 2^16 27.5
+/// Whether one wave of blocks is tried. Measured on an H200 with CUDA 13.0, uniform keys, us merged and in one wave, of forms with one launch or two less behind it: u32 2^15 24.3 and 24.1, 2^16 27.5
 /// and 25.0; u64 2^15 24.7 and 28.3, 2^16 30.6 and 28.5; pairs of u32 2^16 31.1 and 28.1; of a version before, u32 2^18 39.0 and 29.1, 2^20 73.6 and 34.8; u64
 /// 50.9, 33.7; 108, 45.6. Where the comparator orders in another way, which takes both, u32 2^16 32.6 and 41.8: what is gained at that size is less than
 /// what may be lost.

@@ -136,7 +136,7 @@ bool can_run_together(void (*kernel)(Params...), launch_shape const& shape)
 }
 
 /// Enqueues `kernel(args...)` on `stream`. The kernel may be set up while the one before it still runs: it calls
-/// wait_for_previous_kernel first. Throws thrust::system_error if the launch is refused.
+/// wait_for_previous_kernel or wait_for_previous_kernel_only first. Throws thrust::system_error if the launch is refused.
 template <class... Params, class... Args>
 void launch(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t stream, Args... args)
 {
