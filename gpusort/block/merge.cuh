@@ -61,19 +61,14 @@ __device__ int merge_path_of_warp(int diagonal, A a, int a_size, B b, int b_size
   return taken;
 }
 
-/// How many of the first `rank` elements of the stable merge of several sorted runs come from each: taken[r] of the r-th, which has
-/// sizes[r] elements from keys[r x run] on. Found by Ways x Probes neighbouring lanes, which pass the same arguments. All lanes of a
-/// warp call it; `probed`, in shared memory, has room for a key of each of them. keys[0] is an element, which lanes that have none to try
-/// compare, and `rank` no more than the sizes add up to. For any comparator the answers are some that the sizes allow, and add up to it. Complexity: O(log of the sizes) rounds, in which each lane reads an element and compares it with all others.
+/// How many of the first `rank` elements of the stable merge of several sorted runs come from the run of the calling lane. Ways x Probes
+/// neighbouring lanes find that together, the first Probes of them for the first run, and so on; each passes how many elements its own run has, from
+/// keys[r x run] on for the r-th, and otherwise they pass the same. All lanes of a warp call it; `probed`, in shared memory, has room for a key of each
+/// of them. keys[0] is an element, which lanes that have none to try compare, and `rank` no more than the sizes add up to. For any comparator the
+/// answers are some that the sizes allow, and add up to it. Complexity: O(log of the sizes) rounds, in which each lane reads an element and compares it
+/// with all others.
 template <int Probes, int Ways, class Size, class Key, class Compare>
-__device__ void merge_path_of_lanes(
-  Key* probed,
-  Size rank,
-  Key const* keys,
-  std::size_t run,
-  Size const (&sizes)[Ways],
-  Size (&taken)[Ways],
-  Compare& comp)
+__device__ Size merge_path_of_lanes(Key* probed, Size rank, Key const* keys, std::size_t run, Size size, Compare& comp)
 {
   constexpr int lanes          = Ways * Probes;
   constexpr std::uint32_t mask = lanes < 32 ? (1u << lanes % 32) - 1 : all_lanes;
@@ -83,16 +78,22 @@ __device__ void merge_path_of_lanes(
   int const own              = lane % lanes / Probes; // run
   constexpr auto most_probes = static_cast<Size>(Probes);
   Size const place           = static_cast<Size>(lane % Probes); // of the own probe among those of the run
-
-  Size open[Ways]; // elements from taken[r] on
-  Size wanted = rank, all = 0;
+  auto const sum_of_runs     = [](Size of_run) {
 #pragma unroll
-  for (int r = 0; r < Ways; ++r)
-  {
-    taken[r] = 0;
-    open[r]  = sizes[r] < rank ? sizes[r] : rank;
-    all += open[r];
-  }
+    for (int step = Probes; step < lanes; step *= 2)
+    {
+      of_run += __shfl_xor_sync(all_lanes, of_run, step);
+    }
+    return of_run;
+  };
+  // Of what is open of a run, the last elements of `Probes` equal parts are tried, or all, if there are fewer.
+  auto const part_of  = [](Size open) { return open > most_probes ? open / (most_probes + 1) : Size{1}; };
+  auto const count_of = [](Size open) { return open < most_probes ? open : most_probes; };
+
+  Size taken  = 0;
+  Size open   = size < rank ? size : rank; // elements from there on
+  Size wanted = rank; // of what is open of all
+  Size all    = sum_of_runs(open);
   for (;;)
   {
     bool const is_open = wanted > 0 && wanted < all;
@@ -100,22 +101,12 @@ __device__ void merge_path_of_lanes(
     {
       break;
     }
-    // Of what is open of a run, the last elements of `Probes` equal parts are tried, or all, if there are fewer.
-    Size part[Ways], count[Ways];
-    Size own_part = 0, own_count = 0, own_taken = 0;
-#pragma unroll
-    for (int r = 0; r < Ways; ++r)
-    {
-      part[r]   = open[r] > most_probes ? open[r] / (most_probes + 1) : 1;
-      count[r]  = open[r] < most_probes ? open[r] : most_probes;
-      own_part  = r == own ? part[r] : own_part;
-      own_count = r == own ? count[r] : own_count;
-      own_taken = r == own ? taken[r] : own_taken;
-    }
-    bool const probes  = is_open && place < own_count;
-    Size const in_open = (place + 1) * own_part - 1;
+    Size const part    = part_of(open);
+    Size const count   = count_of(open);
+    bool const probes  = is_open && place < count;
+    Size const in_open = (place + 1) * part - 1;
     // Those that have none to try read any, so that all can be compared with all.
-    Key const key = keys[probes ? static_cast<std::size_t>(own) * run + own_taken + in_open : 0];
+    Key const key = keys[probes ? static_cast<std::size_t>(own) * run + taken + in_open : 0];
     probed[lane]  = key;
     __syncwarp();
     // At least and at most so many open elements go before the own one.
@@ -123,7 +114,10 @@ __device__ void merge_path_of_lanes(
 #pragma unroll
     for (int r = 0; r < Ways; ++r)
     {
-      Size before = 0;
+      Size const open_of_other  = __shfl_sync(all_lanes, open, first + r * Probes);
+      Size const part_of_other  = part_of(open_of_other);
+      Size const count_of_other = count_of(open_of_other);
+      Size before               = 0;
 #pragma unroll
       for (int p = 0; p < Probes; ++p)
       {
@@ -131,53 +125,49 @@ __device__ void merge_path_of_lanes(
         bool const is_in_front = r < own; // then equivalent keys go before the own one
         bool const goes_before =
           block::precedes(is_in_front ? key : other, is_in_front ? other : key, comp) != is_in_front;
-        before += goes_before && static_cast<Size>(p) < count[r] ? 1 : 0;
+        before += goes_before && static_cast<Size>(p) < count_of_other ? 1 : 0;
       }
-      Size const some = before * part[r];
+      Size const some = before * part_of_other;
       least += r == own ? 0 : some;
-      most += r == own ? 0 : before < count[r] ? some + part[r] - 1 : open[r];
+      most += r == own ? 0 : before < count_of_other ? some + part_of_other - 1 : open_of_other;
     }
-    std::uint32_t const takes = __ballot_sync(all_lanes, probes && most < wanted) >> first & mask;
-    std::uint32_t const drops = __ballot_sync(all_lanes, probes && least >= wanted) >> first & mask;
+    std::uint32_t const takes  = __ballot_sync(all_lanes, probes && most < wanted) >> first & mask;
+    std::uint32_t const drops  = __ballot_sync(all_lanes, probes && least >= wanted) >> first & mask;
+    std::uint32_t const of_run = ((1u << Probes) - 1) << own * Probes;
+    auto const dropped         = static_cast<Size>(__popc(drops & of_run));
+    Size const from            = static_cast<Size>(__popc(takes & of_run)) * part;
+    Size const to              = dropped > 0 ? (count - dropped + 1) * part - 1 : open;
+    Size const sure            = sum_of_runs(from);
+    Size const left            = sum_of_runs(to - from);
+    // One probe at least says something, unless the comparator contradicts itself.
+    bool const is_possible = (__ballot_sync(all_lanes, from > to) >> first & mask) == 0 && (takes | drops) != 0
+                          && sure <= wanted && wanted - sure <= left;
     if (is_open)
     {
-      Size sure = 0, left = 0;
-      bool is_possible = (takes | drops) != 0; // one at least, unless the comparator contradicts itself
-#pragma unroll
-      for (int r = 0; r < Ways; ++r)
-      {
-        std::uint32_t const of_run = ((1u << Probes) - 1) << r * Probes;
-        auto const dropped         = static_cast<Size>(__popc(drops & of_run));
-        Size const from            = static_cast<Size>(__popc(takes & of_run)) * part[r];
-        Size const to              = dropped > 0 ? (count[r] - dropped + 1) * part[r] - 1 : open[r];
-        is_possible                = is_possible && from <= to;
-        open[r]                    = to - from;
-        taken[r] += from;
-        sure += from;
-        left += open[r];
-      }
-      is_possible = is_possible && sure <= wanted && wanted - sure <= left;
+      open = to - from;
+      taken += from;
       wanted -= sure;
       all = left;
-      if (!is_possible)
-      {
-        wanted = 0;
-        sure   = rank;
+    }
+    if (__any_sync(all_lanes, is_open && !is_possible))
+    {
+      Size before = 0; // elements of the runs in front
 #pragma unroll
-        for (int r = 0; r < Ways; ++r)
-        {
-          taken[r] = sizes[r] < sure ? sizes[r] : sure;
-          sure -= taken[r];
-        }
+      for (int r = 0; r + 1 < Ways; ++r)
+      {
+        Size const other = __shfl_sync(all_lanes, size, first + r * Probes);
+        before += r < own ? other : 0;
+      }
+      if (is_open && !is_possible)
+      {
+        Size const behind = before < rank ? rank - before : 0;
+        taken             = size < behind ? size : behind;
+        wanted            = 0;
       }
     }
     __syncwarp(); // probed may be written again
   }
-#pragma unroll
-  for (int r = 0; r < Ways; ++r)
-  {
-    taken[r] += wanted > 0 ? open[r] : 0;
-  }
+  return taken + (wanted > 0 ? open : 0);
 }
 
 /// Takes the next `Items` keys of the stable merge of keys[a, a_end) and keys[b, b_end); source[i] says where

@@ -356,6 +356,37 @@ public:
     return order_from<false, KeepsOrder>(shared, classify, source, size, keys_out, values_out, log2);
   }
 
+  /// Writes the elements of a tile in the order in which the source has them, as if all were of the first bucket. The source is not where the outputs
+  /// are. Called by all threads of the block, and returns what order_tile does.
+  template <class Source>
+  __device__ static bucket_place
+  copy_tile(shared_storage& shared, Source& source, int size, Key* keys_out, Value* values_out)
+  {
+    bucket_rank<Buckets, Threads, Items, false> const rank(shared.counts, size);
+    int const first_row = rank.element(0) / 32;
+    Key held[Items];
+    source.load_keys(held, size, first_row);
+    registers<Value, Items> held_values;
+    if constexpr (with_values)
+    {
+      source.load_values(held_values.at, size, first_row);
+    }
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (rank.holds(i))
+      {
+        keys_out[rank.element(i)] = held[i];
+        if constexpr (with_values)
+        {
+          values_out[rank.element(i)] = held_values.at[i];
+        }
+      }
+    }
+    auto const all = static_cast<std::uint32_t>(size);
+    return threadIdx.x == 0 ? bucket_place{all, 0} : bucket_place{0, all};
+  }
+
 private:
   /// Ranks keys by bucket, tells `publish` how many each has, and puts the keys into shared memory in the order of their buckets;
   /// a barrier has to follow. Returns where the thread's bucket begins, and in `count` how many it has.

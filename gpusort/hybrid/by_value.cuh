@@ -62,7 +62,7 @@ struct looks_ahead : Agrees
 };
 
 /// Lists the buckets of a work once more, as many together as a block merges; those that are too large for that by themselves are left
-/// over, and what brings them home is listed. Called by one thread; `count` works have been listed before.
+/// over, and their parts are listed. Called by one thread; `count` works have been listed before.
 template <class Key, class Value>
 __device__ void list_again(work const& whole,
                            std::uint32_t count,
@@ -72,10 +72,14 @@ __device__ void list_again(work const& whole,
                            split_level<Key> const& level)
 {
   bucket const* const buckets = level.buckets + (static_cast<std::size_t>(whole.segment) << level.log2);
-  auto const list             = [&](std::uint64_t skip, bool is_moved, unsigned first, unsigned last) {
-    std::uint32_t const at = count + atomicAdd(&level.all->more_works, 1u);
-    works[at]              = {
-      skip, is_moved ? 1u : 0u, whole.segment, static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last)};
+  auto const list             = [&](std::uint64_t skip, bool is_part, bool is_moved, unsigned first, unsigned last) {
+    std::uint32_t const at                = count + atomicAdd(&level.all->more_works, 1u);
+    works[at]                             = {skip,
+                 is_part ? 1u : 0u,
+                 is_moved ? 1u : 0u,
+                                             whole.segment,
+                                             static_cast<std::uint16_t>(first),
+                                             static_cast<std::uint16_t>(last)};
     left[atomicAdd(&level.all->left, 1u)] = at;
   };
   for (unsigned first = whole.first, last = 0; first < whole.last; first = last)
@@ -87,13 +91,13 @@ __device__ void list_again(work const& whole,
     }
     if (size <= level.most)
     {
-      list(0, buckets[first].is_done() && last == first + 1, first, last);
+      list(0, false, buckets[first].is_done() && last == first + 1, first, last);
       continue;
     }
-    leave_over<Key, Value>({buckets[first].begin, size}, 0, leftovers, *level.all);
-    for (std::uint64_t skip = 0; skip < size; skip += level.most)
+    leave_over<Key, Value>({buckets[first].begin, size}, leftovers, *level.all);
+    for (std::uint64_t skip = 0; skip < size; skip += part_v<Key, Value>)
     {
-      list(skip, true, first, last);
+      list(skip, true, false, first, last);
     }
   }
 }
@@ -140,13 +144,15 @@ __global__ void __launch_bounds__(
     block::segment_tiles const tiles = level.tiles_of(own.segment);
     bucket const* const buckets      = level.buckets + (static_cast<std::size_t>(own.segment) << level.log2);
     bucket const last                = buckets[own.last - 1];
-    std::uint64_t const begin        = buckets[own.first].begin;
-    std::uint64_t const size         = last.begin + last.size() - begin;
-    bool is_sorted                   = !gives_up && own.is_moved == 0 && own.skip == 0;
+    std::uint64_t const skip         = own.is_part != 0 ? own.skip : 0;
+    std::uint64_t const begin        = buckets[own.first].begin + skip;
+    std::uint64_t const rest         = last.begin + last.size() - begin;
+    std::uint64_t const size         = own.is_part != 0 && rest > part_v<Key, Value> ? part_v<Key, Value> : rest;
+    bool is_sorted                   = !gives_up && own.is_moved == 0 && skip == own.skip;
     if (is_sorted)
     {
       value_source<Key, Value> source(
-        shared.source, tiles, own.first, own.last, 0, reinterpret_cast<bits const*>(at.keys[1]), at.values[1]);
+        shared.source, tiles, own.first, own.last, skip, reinterpret_cast<bits const*>(at.keys[1]), at.values[1]);
       is_sorted = block::sort_runs_by_bins<sorter>(
         shared.sorter,
         shared.first_key,
@@ -163,14 +169,14 @@ __global__ void __launch_bounds__(
     }
     if (!is_sorted && threadIdx.x == 0)
     {
-      if (may_be_wide && own.is_moved == 0 && size > level.most)
+      if (may_be_wide && own.sorts_buckets() && size > level.most)
       {
         works[w].skip = mark; // to be listed again, below
         has_marked    = true;
       }
       else
       {
-        if (own.is_moved == 0)
+        if (own.sorts_buckets())
         {
           works[w].skip = 0; // others begin where it does
         }
@@ -186,7 +192,7 @@ __global__ void __launch_bounds__(
       for (std::uint32_t w = threadIdx.x; w < count; w += shape.threads)
       {
         work const own = works[w];
-        if (own.is_moved == 0 && own.skip == mark)
+        if (own.sorts_buckets() && own.skip == mark)
         {
           list_again<Key, Value>(own, count, works, left, leftovers, level);
         }

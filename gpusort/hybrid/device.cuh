@@ -111,21 +111,22 @@ struct sample_sort
         level.buckets = layout.add(segments, sizeof(bucket));
       }
       // Two works that follow one another have more elements than go together, but for the last one of a segment and those in
-      // front of what is large. What is large takes two works at most for each `most` elements, and has one in front of it: three, of
-      // as many as n / most, which need not be a whole number.
+      // front of what is large. What is large has one in front of it, and as many as parts, of which one need not be whole.
       std::size_t const most_large = n / most;
+      std::size_t const parts      = n / static_cast<std::size_t>(part_v<Key, Value>);
       std::size_t const together   = 2 * n / elements_together(n, most);
+      std::size_t const of_large   = parts + 2 * most_large + 3; // fewer elements than n are no whole number of either
       std::size_t const most_works =
-        std::min(segments + most_large, std::max(together, 3 * most_large + 2) + levels[depth.levels - 1].segments);
+        std::min(segments + parts, std::max(together, of_large) + levels[depth.levels - 1].segments);
       counts = layout.add(counts_of_groups, sizeof(unsigned long long));
       // What blocks have tried in vain that is too large for others is listed once more: the buckets of a work, and the parts of those
       // that are large by themselves.
-      std::size_t const all_works = most_works + (most_by_value > most ? segments + 2 * most_large : 0);
+      std::size_t const all_works = most_works + (most_by_value > most ? segments + parts : 0);
       works                       = layout.add(all_works, sizeof(work));
       left                        = layout.add(tries_values ? all_works : 0, sizeof(std::uint32_t));
 
       // What is left over is listed when nobody asks for the tiles of a first level any more, if there is a second one.
-      std::size_t const most_tiles = runtime::blocks_for(n, merge::tile_v<Key, Value>) + most_large;
+      std::size_t const most_tiles = parts + most_large;
       runtime::layout lists;
       large     = lists.add(Form::finishes_large ? most_large : 0, sizeof(large_bucket));
       leftovers = lists.add(most_large, sizeof(leftover));
@@ -380,7 +381,7 @@ private:
     constexpr merge::tile_shape merging = merge::merge_shape_v<Key, Value>;
     runtime::launch(
       merge_leftovers<Key, Value, Compare>,
-      {runtime::multiprocessors() * static_cast<std::size_t>(leftover_blocks),
+      {runtime::multiprocessors() * static_cast<std::size_t>(leftover_blocks_v<Key, Value>),
        merging.threads,
        sizeof(leftover_storage<Key, Value, Compare>)},
       stream,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gpusort/block/bit_width.h>
+#include <gpusort/block/dynamic_shared.cuh>
 #include <gpusort/block/merge.cuh>
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/partition.cuh>
@@ -51,16 +52,23 @@ struct bucket
   }
 };
 
-/// What one block does when the last level has been ordered: it sorts neighbouring buckets of a segment, or brings some
-/// elements of a single one to their places.
+/// What one block does when the last level has been ordered: it brings neighbouring buckets of a segment, or a part of a single one that is too
+/// large for it, to their places, and sorts them.
 struct work
 {
-  // Of what is moved: elements of the bucket before those. Of what is sorted: 1 if it is not to be tried by value, and the mark of a block that is to
+  // Of a part: elements of the bucket before it. Otherwise, of what is sorted: 1 if it is not to be tried by value, and the mark of a block that is to
   // list it again.
-  std::uint64_t skip : 63;
+  std::uint64_t skip : 62;
+  std::uint64_t is_part : 1;
   std::uint64_t is_moved : 1; // and not sorted
   std::uint32_t segment;
   std::uint16_t first, last; // buckets, the last is not one of them
+
+  /// Whether it is whole buckets that are sorted.
+  __device__ bool sorts_buckets() const
+  {
+    return is_part == 0 && is_moved == 0;
+  }
 };
 
 /// A bucket that is too large for a block.
@@ -90,14 +98,20 @@ struct bucket_spread
 };
 static_assert(sizeof(bucket_spread<std::uint64_t>) == sizeof(bucket));
 
-/// What is merged in the end.
+/// What is merged in the end: sorted parts, in the caller's arrays.
 struct leftover
 {
   large_bucket where;
-  std::uint32_t from; // number of the arrays that it is in
-  std::uint64_t first_tile; // of all tiles of leftovers
+  std::uint64_t first_part; // of all parts of leftovers
   std::uint32_t passes; // of merging
   std::uint32_t failed; // the first pass in which the comparator contradicted itself, from 1 on; or 0
+
+  /// Whether a pass merges it. That it may fail meanwhile makes no difference: all blocks have seen failures of the passes before.
+  __device__ bool is_merged_in(std::uint32_t pass) const
+  {
+    std::uint32_t const first_failed = *const_cast<std::uint32_t const volatile*>(&failed);
+    return pass < passes && (first_failed == 0 || first_failed > pass);
+  }
 };
 
 /// What blocks tell each other.
@@ -112,12 +126,13 @@ struct counters
   std::uint32_t left; // works that have not been done by value
   std::uint32_t more_works; // listed in place of those of them that are too large for blocks that merge
   std::uint32_t large_buckets; // that somebody looks at before they are left over
-  unsigned long long leftovers; // their number, and in the lower bits, of the number of tiles_bits, their tiles
+  unsigned long long leftovers; // their number, and in the lower bits, of the number of parts_bits, their parts
   std::uint32_t merge_passes; // the most that a leftover takes
+  std::uint32_t brings_home; // whether a leftover ends in the second arrays
   alignas(128) unsigned long long merge_tickets;
   alignas(128) unsigned long long merge_steps_done; // on a line of its own, because blocks wait for it
 
-  static constexpr int tiles_bits = 36;
+  static constexpr int parts_bits = 36;
 };
 
 /// A level of the split, in device memory. The first has one segment, all of the input; those of a later one are the buckets
@@ -171,10 +186,11 @@ struct split_level
     return number == 0 ? bucket{0, n} : table[s];
   }
 
-  /// Whether a segment is split; otherwise all of it goes to its first bucket.
+  /// Whether a segment is split; otherwise all of it goes to its first bucket. One that has more than a quarter of all elements, of the 16 or more that
+  /// a level makes, is not: chance makes none, but whoever knows which keys are sampled can, and mislead the next sample, too. It is merged in the end.
   __device__ bool splits(bucket const& own) const
   {
-    return number == 0 || (!own.is_done() && own.size() > most);
+    return number == 0 || (!own.is_done() && own.size() > most && own.size() <= n / 4);
   }
 
   __device__ std::uint32_t whole_tiles(std::uint64_t elements) const
@@ -570,7 +586,7 @@ __launch_bounds__(tile_shape_v<Key, Value>.threads,
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<order_storage<Key, Value, Compare>*>(shared_words);
 
-  runtime::wait_for_previous_kernel();
+  runtime::wait_for_previous_kernel_only();
   if (level.all->seen != merge::seen::both)
   {
     return;
@@ -602,7 +618,7 @@ __launch_bounds__(tile_shape_v<Key, Value>.threads,
       shared.tree.repeats[threadIdx.x] = tree.repeats[threadIdx.x];
     }
   }
-  splitter_search<Key, Compare> const by_tree{shared.tree, splits ? level.log2 : 0, has_repeats, comp};
+  splitter_search<Key, Compare> const by_tree{shared.tree, level.log2, has_repeats, comp};
   auto const search = [&] {
     if constexpr (guesses_buckets_v<Key, Value, Compare>)
     {
@@ -628,8 +644,12 @@ __launch_bounds__(tile_shape_v<Key, Value>.threads,
     is_first ? block::segment_tiles{nullptr, nullptr, begin, own.size(), 1, 1, level.tile}
              : previous.tiles_of(segment >> previous.log2);
   tile_source<Key, Value> source(shared.source, tiles, number, number + 1, is_first ? 0 : skip, keys_in, values_in);
-  block::bucket_place const place = partition::template order_tile<KeepsOrder>(
-    shared.tile, search, source, size, keys_out + begin, with_values ? values_out + begin : nullptr, level.log2);
+  Key* const keys_of_tile     = keys_out + begin;
+  Value* const values_of_tile = with_values ? values_out + begin : nullptr;
+  block::bucket_place const place =
+    splits ? partition::template order_tile<KeepsOrder>(
+               shared.tile, search, source, size, keys_of_tile, values_of_tile, level.log2)
+           : partition::copy_tile(shared.tile, source, size, keys_of_tile, values_of_tile);
   if (threadIdx.x < 1u << level.log2)
   {
     std::size_t const group = level.first_group(segment, own.begin) + tile / tiles_of_group;
@@ -672,16 +692,29 @@ struct sort_storage
   std::uint32_t next_work;
 };
 
-/// Lists what is to be merged. Called by one thread.
+/// Blocks that merge what is left over, a multiprocessor.
 template <class Key, class Value>
-__device__ void leave_over(large_bucket const& where, std::uint32_t from, leftover* leftovers, counters& all)
+inline constexpr int leftover_blocks_v = leftover_blocks_for(sizeof(Key), value_bytes_v<Value>);
+
+/// Elements of a part of what is too large for one block: a tile of those who merge it, if it fits one who sorts.
+template <class Key, class Value>
+inline constexpr int part_v =
+  merge::tile_v<Key, Value> < most_of_v<Key, Value> ? merge::tile_v<Key, Value> : most_of_v<Key, Value>;
+
+/// Lists what is to be merged, once its parts are sorted. Called by one thread.
+template <class Key, class Value>
+__device__ void leave_over(large_bucket const& where, leftover* leftovers, counters& all)
 {
-  constexpr auto tile                      = static_cast<std::uint64_t>(merge::tile_v<Key, Value>);
-  std::uint64_t const tiles                = (where.size + tile - 1) / tile;
-  auto const passes                        = static_cast<std::uint32_t>(merge::pass_schedule(tiles).passes());
-  unsigned long long const taken           = atomicAdd(&all.leftovers, (1ull << counters::tiles_bits) | tiles);
-  leftovers[taken >> counters::tiles_bits] = {where, from, taken & ((1ull << counters::tiles_bits) - 1), passes, 0};
+  constexpr auto part                      = static_cast<std::uint64_t>(part_v<Key, Value>);
+  std::uint64_t const parts                = (where.size + part - 1) / part;
+  auto const passes                        = static_cast<std::uint32_t>(merge::pass_schedule(parts).passes());
+  unsigned long long const taken           = atomicAdd(&all.leftovers, (1ull << counters::parts_bits) | parts);
+  leftovers[taken >> counters::parts_bits] = {where, taken & ((1ull << counters::parts_bits) - 1), passes, 0};
   atomicMax(&all.merge_passes, passes);
+  if (passes % 2 != 0)
+  {
+    all.brings_home = 1;
+  }
 }
 
 template <class Key>
@@ -694,6 +727,7 @@ struct close_storage
   std::uint32_t alone[most_buckets / 32]; // a bit for each bucket that shares its work with no other
   std::uint32_t heads[most_buckets / 32]; // and for each where a work begins
   std::uint32_t first_work;
+  bool is_moved;
 };
 
 /// Where lists of the last level are.
@@ -783,8 +817,7 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
   {
     return;
   }
-  std::uint64_t const most     = level.most; // that is moved at once
-  bool const is_alone          = own < count && total > (by_value && !is_done ? level.most_by_value : most);
+  bool const is_alone          = own < count && total > (by_value && !is_done ? level.most_by_value : level.most);
   std::uint64_t const together = by_value ? level.together_by_value : level.together;
   std::uint32_t const word     = __ballot_sync(block::all_lanes, is_alone);
   if (own % 32 == 0)
@@ -845,14 +878,21 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
     bool const is_sorted = is_done && shared.next[own] == own + 1;
     bool const is_close  = knows_spreads && !is_sorted && level.are_too_close(shared.spreads, own, shared.next[own]);
     lists.works[place]   = {
-      is_close ? 1u : 0u, is_sorted ? 1u : 0u, segment, static_cast<std::uint16_t>(own), shared.next[own]};
+      is_close ? 1u : 0u, 0, is_sorted ? 1u : 0u, segment, static_cast<std::uint16_t>(own), shared.next[own]};
   }
   // What is by itself: all threads list it.
   for (unsigned b = first_set(shared.alone, 0, count); b < count; b = first_set(shared.alone, b + 1, count))
   {
     std::uint64_t const from = shared.begins[b];
     std::uint64_t const all  = shared.begins[b + 1] - from;
-    auto const parts         = static_cast<std::uint32_t>((all + most - 1) / most);
+    if (own == b)
+    {
+      shared.is_moved = is_done;
+    }
+    __syncthreads();
+    bool const is_moved      = shared.is_moved;
+    std::uint64_t const part = is_moved ? level.most : part_v<Key, Value>;
+    auto const parts         = static_cast<std::uint32_t>((all + part - 1) / part);
     if (own == b)
     {
       shared.first_work = atomicAdd(&level.all->works, parts);
@@ -865,7 +905,7 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
         }
         else
         {
-          leave_over<Key, Value>(too_large, 0, lists.leftovers, *level.all);
+          leave_over<Key, Value>(too_large, lists.leftovers, *level.all);
         }
       }
     }
@@ -873,15 +913,15 @@ __global__ void __launch_bounds__(most_buckets) close_level(split_level<Key> lev
     for (std::uint32_t i = own; i < parts; i += most_buckets)
     {
       lists.works[shared.first_work + i] = {
-        i * most, 1, segment, static_cast<std::uint16_t>(b), static_cast<std::uint16_t>(b + 1)};
+        i * part, 1, is_moved ? 1u : 0u, segment, static_cast<std::uint16_t>(b), static_cast<std::uint16_t>(b + 1)};
     }
     __syncthreads();
   }
 }
 
-/// Does what is listed, from the second pair of arrays into the caller's: sorts neighbouring buckets, brings home what is done,
-/// or too large, already in one place: all of it, or what is left of it by `left`, if that has been tried by value. If the input
-/// has been seen to be reversed, that is undone instead.
+/// Does what is listed, from the second pair of arrays into the caller's: sorts neighbouring buckets and parts of what is too large, and brings
+/// home what is done: all of it, or what is left of it by `left`, if that has been tried by value. If the input has been seen to be reversed, that is
+/// undone instead.
 /// Grid: any. Block: bucket_sort's threads. Shared: sort_storage.
 template <class Key, class Value, class Compare>
 __global__ void
@@ -918,17 +958,68 @@ __launch_bounds__(sort_shape_v<Key, Value>.threads,
     bucket const last                = buckets[own.last - 1];
     std::uint64_t const begin        = own.skip + buckets[own.first].begin;
     std::uint64_t const size         = last.begin + last.size() - begin;
-    bool const is_moved              = own.is_moved != 0;
+    std::uint64_t const most         = own.is_part != 0 && own.is_moved == 0 ? part_v<Key, Value> : sorter::tile;
     bucket_source<Key, Value> source(shared.source, tiles, own.first, own.last, own.skip, at.keys[1], at.values[1]);
     sorter::sort(shared.sorter,
                  source,
                  at.keys[0] + begin,
                  with_values ? at.values[0] + begin : nullptr,
-                 size < sorter::tile ? static_cast<int>(size) : sorter::tile,
-                 is_moved,
+                 static_cast<int>(size < most ? size : most),
+                 own.is_moved != 0,
                  comp);
   }
 }
+
+/// The runs that a pass merges to the one that has element `place` of a leftover.
+template <class Key, class Value>
+struct leftover_group
+{
+  int log2_runs;
+  merge::run_group runs;
+
+  leftover_group() = default;
+  __device__ leftover_group(leftover const& own, std::uint64_t place, std::uint32_t pass)
+      : leftover_group(own, place, static_cast<int>(pass), merge::pass_schedule((own.where.size + part - 1) / part))
+  {}
+
+private:
+  static constexpr auto part = static_cast<std::uint64_t>(part_v<Key, Value>);
+
+  __device__ leftover_group(leftover const& own, std::uint64_t place, int pass, merge::pass_schedule const& schedule)
+      : log2_runs(schedule.log2_of(pass))
+      , runs(place, part << schedule.log2_run(pass), log2_runs, own.where.size)
+  {}
+};
+
+/// A step of merge_leftovers, as its functions find it in shared memory: they are out of line, and arguments would take registers that merging
+/// lacks, as would the loop over steps.
+template <class Key, class Value>
+struct leftover_step
+{
+  buffers<Key, Value> at; // in this pass, from the first pair of arrays to the second
+  leftover* leftovers;
+  std::uint32_t count;
+  std::uint32_t pass;
+  std::uint64_t part; // its number, or that of the first one
+  std::uint64_t parts; // of all leftovers
+  std::size_t* cuts;
+  // Where a part is merged, or brought home:
+  leftover* own;
+  std::uint64_t place; // in the leftover
+  leftover_group<Key, Value> group;
+
+  /// The leftover that a part belongs to.
+  __device__ leftover* owner_of(std::uint64_t number) const
+  {
+    std::uint32_t low = 0, high = count;
+    while (high - low > 1)
+    {
+      std::uint32_t const middle                            = low + (high - low) / 2;
+      (leftovers[middle].first_part <= number ? low : high) = middle;
+    }
+    return leftovers + low;
+  }
+};
 
 /// The shared memory of merge_leftovers, one way or another.
 template <class Key, class Value, class Compare>
@@ -936,159 +1027,178 @@ struct leftover_storage
 {
   union
   {
-    typename merge::tile_merge<Key, Value, Compare>::shared_storage sorter;
     merge::merge_storage<Key, Value, Compare> merging;
     Key probed[merge::merge_shape_v<Key, Value>.threads];
   };
+  leftover_step<Key, Value> step;
   unsigned long long next_step;
 };
 
-/// The leftover that a tile belongs to, of those that `tile` may belong to.
-__device__ inline std::uint32_t leftover_of(leftover const* leftovers, std::uint32_t count, std::uint64_t tile)
+/// Cuts runs where the parts from that of the step on begin, each by its own lanes. Called by all threads of a block.
+template <class Key, class Value, class Compare>
+__device__ __noinline__ void cut_leftover(Compare comp)
 {
-  std::uint32_t low = 0, high = count;
-  while (high - low > 1)
-  {
-    std::uint32_t const middle                          = low + (high - low) / 2;
-    (leftovers[middle].first_tile <= tile ? low : high) = middle;
-  }
-  return low;
+  auto& shared               = block::dynamic_shared<leftover_storage<Key, Value, Compare>>();
+  auto const& step           = shared.step;
+  std::uint64_t const wanted = step.part + threadIdx.x / static_cast<unsigned>(merge::cut_lanes);
+  std::uint64_t const number = wanted < step.parts ? wanted : step.parts - 1;
+  leftover const& own        = *step.owner_of(number);
+  bool const is_merged       = own.is_merged_in(step.pass);
+  std::uint64_t const place  = (number - own.first_part) * part_v<Key, Value>;
+  leftover_group<Key, Value> const group(own, place, is_merged ? step.pass : 0);
+  merge::cut_group<Key, Value>(
+    shared.probed + threadIdx.x / 32 * 32,
+    step.at.keys[0] + own.where.begin + group.runs.begin,
+    group.runs,
+    is_merged && wanted < step.parts ? place - group.runs.begin : 0,
+    step.cuts + number * merge::most_runs,
+    comp);
 }
 
-/// Merge-sorts what is left over, into the caller's arrays: its tiles, then groups of runs, pass by pass. All is one sequence of
-/// steps, of which blocks take the next one; a step waits until the phase before its own is done, whose steps blocks have
-/// taken that do not wait for it.
+/// Merges what runs have of the part of the step. False, for all threads, if the comparator has contradicted itself. Called by all threads of a
+/// block.
+template <class Key, class Value, class Compare>
+__device__ __noinline__ bool merge_leftover(Compare comp)
+{
+  constexpr bool with_values = value_bytes_v<Value> != 0;
+  auto& shared               = block::dynamic_shared<leftover_storage<Key, Value, Compare>>();
+  auto const& step           = shared.step;
+  return merge::merge_place<part_v<Key, Value>>(
+    shared.merging,
+    step.group.runs,
+    step.group.log2_runs,
+    step.place,
+    step.cuts + step.part * merge::most_runs,
+    step.at.keys[0],
+    step.at.keys[1],
+    with_values ? step.at.values[0] : nullptr,
+    with_values ? step.at.values[1] : nullptr,
+    comp);
+}
+
+/// Brings the part of a step home, if its leftover has ended in the second arrays: after as many passes as it has, or in front of the one in which
+/// the comparator contradicted itself. Called by all threads of a block.
+template <int Threads, class Key, class Value>
+__device__ void bring_leftover_home(leftover_step<Key, Value> const& step, buffers<Key, Value> const& at)
+{
+  leftover const& own       = *step.own;
+  std::uint64_t const left  = own.where.size - step.place;
+  std::uint64_t const begin = own.where.begin + step.place;
+  int const size            = left < part_v<Key, Value> ? static_cast<int>(left) : part_v<Key, Value>;
+  if ((own.failed != 0 ? own.failed - 1 : own.passes) % 2 != 0)
+  {
+    block::copy_slowly<Threads>(size, at.keys[1] + begin, at.keys[0] + begin);
+    if constexpr (value_bytes_v<Value> != 0)
+    {
+      block::copy_slowly<Threads>(size, at.values[1] + begin, at.values[0] + begin);
+    }
+  }
+}
+
+/// Merges what is left over, into the caller's arrays: groups of runs, pass by pass. All is one sequence of steps, of which blocks take the next
+/// one; a step waits until the phase before its own is done, whose steps blocks have taken that do not wait for it.
 /// Where a comparator contradicts itself, what survives is the source of the pass that finds out: a permutation of the input.
 /// Grid: any. Block: merge's threads. Shared: leftover_storage.
 template <class Key, class Value, class Compare>
-__global__ void __launch_bounds__(merge::merge_shape_v<Key, Value>.threads,
-                                  runtime::resident_blocks(merge::merge_shape_v<Key, Value>.threads, leftover_blocks))
+__global__ void
+__launch_bounds__(merge::merge_shape_v<Key, Value>.threads,
+                  runtime::resident_blocks(merge::merge_shape_v<Key, Value>.threads, leftover_blocks_v<Key, Value>))
   merge_leftovers(buffers<Key, Value> at, leftover* leftovers, counters* all, std::size_t* cuts, Compare comp)
 {
-  using sorter               = merge::tile_merge<Key, Value, Compare>;
   using counter              = ::cuda::atomic_ref<unsigned long long, ::cuda::thread_scope_device>;
   using flag                 = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
-  constexpr auto tile        = static_cast<std::uint64_t>(merge::tile_v<Key, Value>);
+  constexpr bool with_values = value_bytes_v<Value> != 0;
   constexpr int threads      = merge::merge_shape_v<Key, Value>.threads;
-  constexpr auto lanes       = static_cast<unsigned>(merge::cut_lanes);
-  constexpr auto cut_tiles   = static_cast<std::uint64_t>(threads) / lanes;
-  constexpr bool with_values = sorter::with_values;
-  extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<leftover_storage<Key, Value, Compare>*>(shared_words);
+  constexpr auto cut_parts   = static_cast<std::uint64_t>(threads / merge::cut_lanes);
+  auto& shared               = block::dynamic_shared<leftover_storage<Key, Value, Compare>>();
 
   runtime::wait_for_previous_kernel();
   unsigned long long const packed = all->leftovers;
-  auto const count                = static_cast<std::uint32_t>(packed >> counters::tiles_bits);
+  auto const count                = static_cast<std::uint32_t>(packed >> counters::parts_bits);
   if (count == 0)
   {
     return;
   }
-  // Phases: tiles are sorted; in every pass, runs are cut and then merged; what a failed pass has left is brought home.
-  std::uint64_t const tiles     = packed & ((1ull << counters::tiles_bits) - 1);
+  // Phases: in every pass, runs are cut where parts begin and then merged; what has not ended in the caller's arrays is brought home.
+  std::uint64_t const parts     = packed & ((1ull << counters::parts_bits) - 1);
   std::uint32_t const passes    = all->merge_passes;
-  std::uint64_t const cut_steps = (tiles + cut_tiles - 1) / cut_tiles;
-  std::uint64_t const of_pass   = cut_steps + tiles;
-  std::uint64_t const steps     = tiles + passes * of_pass + tiles;
+  std::uint64_t const cut_steps = (parts + cut_parts - 1) / cut_parts;
+  std::uint64_t const of_pass   = cut_steps + parts;
+  std::uint64_t const steps     = passes * of_pass + parts;
   counter const done(all->merge_steps_done);
+  flag const brings_home(all->brings_home);
   block::work_queue<unsigned long long> queue(&all->merge_tickets, shared.next_step, 0);
+  std::uint64_t reached = 0; // where the phase of the last step begins
+  unsigned not_told     = 0; // steps of it that this block has done
   for (;;)
   {
-    std::uint64_t const step = queue.next();
-    if (step >= steps)
+    std::uint64_t const number = queue.next();
+    if (number >= steps)
     {
+      if (threadIdx.x == 0)
+      {
+        done.fetch_add(not_told, ::cuda::std::memory_order_release);
+      }
       return;
     }
-    bool const sorts         = step < tiles;
-    std::uint64_t const pass = sorts ? 0 : (step - tiles) / of_pass; // `passes`: the way home
-    std::uint64_t phase      = sorts ? 0 : tiles + pass * of_pass;
-    bool const cuts_runs     = !sorts && pass < passes && step - phase < cut_steps;
-    if (!sorts && pass < passes && !cuts_runs)
-    {
-      phase += cut_steps;
-    }
+    auto const pass      = static_cast<std::uint32_t>(number / of_pass); // `passes`: the way home
+    std::uint64_t phase  = pass * of_pass;
+    bool const cuts_runs = pass < passes && number - phase < cut_steps;
+    phase += pass < passes && !cuts_runs ? cut_steps : 0;
     if (threadIdx.x == 0)
     {
-      while (done.load(::cuda::std::memory_order_acquire) < phase)
+      auto& step          = shared.step;
+      unsigned const from = pass % 2; // passes take turns between the arrays
+      step.at             = {{at.keys[from], at.keys[1 - from]}, {at.values[from], at.values[1 - from]}};
+      step.leftovers      = leftovers;
+      step.count          = count;
+      step.pass           = pass;
+      step.part           = (number - phase) * (cuts_runs ? cut_parts : 1);
+      step.parts          = parts;
+      step.cuts           = cuts;
+      if (!cuts_runs)
       {
-        __nanosleep(100);
+        step.own                 = step.owner_of(step.part);
+        std::uint64_t const skip = step.own->where.begin;
+        step.place               = (step.part - step.own->first_part) * part_v<Key, Value>;
+        if (pass < step.own->passes)
+        {
+          step.group = {*step.own, step.place, pass};
+        }
+        for (int i = 0; i < 2; ++i)
+        {
+          step.at.keys[i] += skip;
+          step.at.values[i] += with_values ? skip : 0;
+        }
+      }
+      if (phase != reached)
+      {
+        done.fetch_add(not_told, ::cuda::std::memory_order_release);
+        while (done.load(::cuda::std::memory_order_acquire) < phase)
+        {
+          __nanosleep(100);
+        }
       }
     }
+    not_told = phase == reached ? not_told + 1 : 1;
+    reached  = phase;
     __syncthreads();
-
-    std::uint64_t const wanted = cuts_runs ? (step - phase) * cut_tiles + threadIdx.x / lanes : step - phase;
-    if (cuts_runs || wanted < tiles)
+    if (pass == passes)
     {
-      std::uint64_t const t    = wanted < tiles ? wanted : tiles - 1;
-      leftover& own            = leftovers[leftover_of(leftovers, count, t)];
-      large_bucket const where = own.where;
-      flag const failure(own.failed);
-      std::uint64_t const place = (t - own.first_tile) * tile;
-      auto const size           = static_cast<int>(where.size - place < tile ? where.size - place : tile);
-      // Of a pass before this one, which all blocks see; or of this one, which makes no difference.
-      std::uint32_t const failed = failure.load(::cuda::std::memory_order_relaxed);
-      // Passes take turns between the arrays, and the last one of each leftover ends in the caller's.
-      bool const in_second       = (own.passes - static_cast<std::uint32_t>(pass)) % 2 != 0;
-      Key* const keys            = (in_second ? at.keys[1] : at.keys[0]) + where.begin;
-      Key* const others          = (in_second ? at.keys[0] : at.keys[1]) + where.begin;
-      Value* const values        = with_values ? (in_second ? at.values[1] : at.values[0]) + where.begin : nullptr;
-      Value* const others_values = with_values ? (in_second ? at.values[0] : at.values[1]) + where.begin : nullptr;
-      if (sorts)
+      if (brings_home.load(::cuda::std::memory_order_relaxed) == 0)
       {
-        Key const* const keys_in = (own.from == 0 ? at.keys[0] : at.keys[1]) + where.begin;
-        Value const* const values_in =
-          with_values ? (own.from == 0 ? at.values[0] : at.values[1]) + where.begin : nullptr;
-        block::contiguous_source<Key, Value> source{keys_in + place, with_values ? values_in + place : nullptr};
-        sorter::sort(shared.sorter, source, keys + place, with_values ? values + place : nullptr, size, false, comp);
+        return; // as all will that take a later step
       }
-      else if (pass == passes)
-      {
-        if (failed != 0 && (own.passes - (failed - 1)) % 2 != 0)
-        {
-          block::copy_slowly<threads>(size, at.keys[1] + where.begin + place, at.keys[0] + where.begin + place);
-          if constexpr (with_values)
-          {
-            block::copy_slowly<threads>(size, at.values[1] + where.begin + place, at.values[0] + where.begin + place);
-          }
-        }
-      }
-      else
-      {
-        bool const is_merged = pass < own.passes && (failed == 0 || failed > pass);
-        merge::pass_schedule const schedule((where.size + tile - 1) / tile);
-        int const number    = is_merged ? static_cast<int>(pass) : 0;
-        int const log2_runs = schedule.log2_of(number);
-        merge::run_group const group(place, tile << schedule.log2_run(number), log2_runs, where.size);
-        if (cuts_runs)
-        {
-          merge::cut_group<Key, Value>(
-            shared.probed + threadIdx.x / 32 * 32,
-            keys + group.begin,
-            group,
-            is_merged && wanted < tiles ? place - group.begin : 0,
-            cuts + t * merge::most_runs,
-            comp);
-        }
-        else if (is_merged
-                 && !merge::merge_place(
-                   shared.merging,
-                   group,
-                   log2_runs,
-                   place,
-                   cuts + t * merge::most_runs,
-                   keys,
-                   others,
-                   values,
-                   others_values,
-                   comp))
-        {
-          failure.store(static_cast<std::uint32_t>(pass) + 1, ::cuda::std::memory_order_relaxed);
-        }
-      }
+      hybrid::bring_leftover_home<threads>(shared.step, at);
     }
-    __syncthreads(); // all of the step is written
-    if (threadIdx.x == 0)
+    else if (cuts_runs)
     {
-      done.fetch_add(1, ::cuda::std::memory_order_release);
+      hybrid::cut_leftover<Key, Value>(comp);
+    }
+    else if (shared.step.own->is_merged_in(pass) && !hybrid::merge_leftover<Key, Value>(comp))
+    {
+      flag(shared.step.own->failed).store(pass + 1, ::cuda::std::memory_order_relaxed);
+      brings_home.store(1, ::cuda::std::memory_order_relaxed);
     }
   }
 }

@@ -59,7 +59,7 @@ __launch_bounds__(sort_shape_v<Key, Value>.threads,
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
 
-  runtime::wait_for_previous_kernel();
+  runtime::wait_for_previous_kernel_only();
   if (!is_to_be_sorted(all))
   {
     merge::undo_reversal(*all, keys_in, values_in, n);
@@ -81,6 +81,7 @@ struct run_group
   std::size_t begin;
   std::size_t size;
 
+  run_group() = default;
   __device__ run_group(std::size_t place, std::size_t run_size, int log2_runs, std::size_t n)
       : run(run_size)
       , begin(place / (run_size << log2_runs) * (run_size << log2_runs))
@@ -95,39 +96,24 @@ struct run_group
 };
 
 /// Cuts the runs of a group where a tile begins: cuts[r] = how many elements of the r-th lie before the one with `rank` others before
-/// it in the merged order. All lanes of a warp call it, of which cut_lanes_v neighbours cut together, with the same arguments: those
+/// it in the merged order. All lanes of a warp call it, of which cut_lanes neighbours cut together, with the same arguments: those
 /// with rank 0 cut nothing. keys: the group's first. probed: room for a key of each lane, in shared memory.
 template <class Key, class Value, class Compare>
 __device__ void
 cut_group(Key* probed, Key const* keys, run_group const& group, std::size_t rank, std::size_t* cuts, Compare& comp)
 {
-  constexpr int ways = most_runs;
-  auto const cut     = [&](auto any) {
+  unsigned const own     = threadIdx.x % cut_lanes / cut_probes; // run
+  std::size_t const size = group.size_of(own);
+  auto const cut         = [&](auto any) {
     using size_type = decltype(any);
-    size_type sizes[ways];
-    size_type taken[ways];
-#pragma unroll
-    for (int r = 0; r < ways; ++r)
-    {
-      sizes[r] = static_cast<size_type>(group.size_of(static_cast<std::size_t>(r)));
-    }
-    block::merge_path_of_lanes<cut_probes>(probed, static_cast<size_type>(rank), keys, group.run, sizes, taken, comp);
-    if (rank > 0 && threadIdx.x % cut_lanes == 0)
-    {
-#pragma unroll
-      for (int r = 0; r < ways; ++r)
-      {
-        cuts[r] = taken[r];
-      }
-    }
+    return static_cast<std::size_t>(block::merge_path_of_lanes<cut_probes, most_runs>(
+      probed, static_cast<size_type>(rank), keys, group.run, static_cast<size_type>(size), comp));
   };
-  if (__all_sync(block::all_lanes, group.size <= ~std::uint32_t{0}))
+  bool const is_large     = !__all_sync(block::all_lanes, group.size <= ~std::uint32_t{0});
+  std::size_t const taken = is_large ? cut(std::uint64_t{}) : cut(std::uint32_t{});
+  if (rank > 0 && threadIdx.x % cut_probes == 0)
   {
-    cut(std::uint32_t{});
-  }
-  else
-  {
-    cut(std::uint64_t{});
+    cuts[own] = taken;
   }
 }
 
@@ -181,9 +167,9 @@ struct merge_storage
   bool is_possible; // the cuts go together
 };
 
-/// Merges what a group has of the tile that begins at `place`; cuts: the tile's own, and those of the next one behind them.
+/// Merges what a group has of the tile of `Tile` elements that begins at `place`; cuts: the tile's own, and those of the next one behind them.
 /// False, for all threads, if the comparator contradicted itself; then nothing is written. Called by all threads of a block.
-template <class Key, class Value, class Compare>
+template <int Tile, class Key, class Value, class Compare>
 __device__ bool merge_place(
   merge_storage<Key, Value, Compare>& shared,
   run_group const& group,
@@ -196,9 +182,10 @@ __device__ bool merge_place(
   Value* values_out,
   Compare& comp)
 {
-  using sorter             = tile_merge<Key, Value, Compare>;
-  constexpr auto ways      = static_cast<std::uint32_t>(most_runs);
-  constexpr auto tile      = static_cast<std::size_t>(tile_v<Key, Value>);
+  using sorter        = tile_merge<Key, Value, Compare>;
+  constexpr auto ways = static_cast<std::uint32_t>(most_runs);
+  constexpr auto tile = static_cast<std::size_t>(Tile);
+  static_assert(Tile <= tile_v<Key, Value>);
   bool const is_last       = group.size - (place - group.begin) <= tile; // of the group
   std::uint32_t const lane = threadIdx.x;
   if (lane < 32)
@@ -258,7 +245,7 @@ __launch_bounds__(merge_shape_v<Key, Value>.threads,
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<merge_storage<Key, Value, Compare>*>(shared_words);
 
-  runtime::wait_for_previous_kernel();
+  runtime::wait_for_previous_kernel_only();
   if (!is_to_be_sorted(all) || failed_before(checks, pass))
   {
     return;
@@ -266,8 +253,8 @@ __launch_bounds__(merge_shape_v<Key, Value>.threads,
   std::size_t const place           = static_cast<std::size_t>(blockIdx.x) * tile_v<Key, Value>;
   std::size_t const* const own_cuts = cuts + static_cast<std::size_t>(blockIdx.x) * most_runs;
   run_group const group(place, run, log2_runs, n);
-  bool const is_consistent =
-    merge::merge_place(shared, group, log2_runs, place, own_cuts, keys_in, keys_out, values_in, values_out, comp);
+  bool const is_consistent = merge::merge_place<tile_v<Key, Value>>(
+    shared, group, log2_runs, place, own_cuts, keys_in, keys_out, values_in, values_out, comp);
   if (!is_consistent && threadIdx.x == 0)
   {
     checks[pass] = 1;

@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(hybrid::sort_shape_v<Key, Value>.threads,
     {
       if (threadIdx.x == 0)
       {
-        hybrid::leave_over<Key, Value>(whole, 0, leftovers, *all);
+        hybrid::leave_over<Key, Value>(whole, leftovers, *all);
       }
       continue;
     }
@@ -201,22 +201,25 @@ __global__ void __launch_bounds__(hybrid::sort_shape_v<Key, Value>.threads,
         {
           --shared.waiting;
         }
-        if (size <= most)
+        // What goes too deep is sorted in parts.
+        std::uint64_t const part = size <= most ? size : hybrid::part_v<Key, Value>;
+        for (std::uint64_t first = begin; first < begin + size; first += part)
         {
-          block::contiguous_source<Key, Value> source{keys_in + begin, with_values ? values_in + begin : nullptr};
+          std::uint64_t const left = begin + size - first;
+          block::contiguous_source<Key, Value> source{keys_in + first, with_values ? values_in + first : nullptr};
           sorter::sort(shared.sorter,
                        source,
-                       at.keys[0] + begin,
-                       with_values ? at.values[0] + begin : nullptr,
-                       static_cast<int>(size),
+                       at.keys[0] + first,
+                       with_values ? at.values[0] + first : nullptr,
+                       static_cast<int>(left < part ? left : part),
                        false,
                        comp);
+          __syncthreads();
         }
-        else if (threadIdx.x == 0)
+        if (size > most && threadIdx.x == 0)
         {
-          hybrid::leave_over<Key, Value>({begin, size}, from, leftovers, *all);
+          hybrid::leave_over<Key, Value>({begin, size}, leftovers, *all);
         }
-        __syncthreads();
         continue;
       }
       if (threadIdx.x == 0)

@@ -381,19 +381,12 @@ __global__ void cut_all(std::uint32_t const* keys,
   __shared__ std::uint32_t probed[128];
   std::uint32_t const own  = (blockIdx.x * blockDim.x + threadIdx.x) / lanes;
   std::uint32_t const rank = own * step <= total ? own * step : 0;
-  Size sizes_of[ways], taken[ways];
-  for (int r = 0; r < ways; ++r)
+  std::uint32_t const r    = threadIdx.x % lanes / Probes;
+  Size const taken         = gpusort::block::merge_path_of_lanes<Probes, ways>(
+    probed + threadIdx.x / 32 * 32, static_cast<Size>(rank), keys, run, static_cast<Size>(sizes.of[r]), comp);
+  if (threadIdx.x % Probes == 0 && own * step <= total)
   {
-    sizes_of[r] = sizes.of[r];
-  }
-  gpusort::block::merge_path_of_lanes<Probes>(
-    probed + threadIdx.x / 32 * 32, static_cast<Size>(rank), keys, run, sizes_of, taken, comp);
-  if (threadIdx.x % lanes == 0 && own * step <= total)
-  {
-    for (int r = 0; r < ways; ++r)
-    {
-      cuts[own * ways + r] = static_cast<std::uint32_t>(taken[r]);
-    }
+    cuts[own * ways + r] = static_cast<std::uint32_t>(taken);
   }
 }
 
