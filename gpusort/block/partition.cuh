@@ -356,8 +356,8 @@ public:
     return order_from<false, KeepsOrder>(shared, classify, source, size, keys_out, values_out, log2);
   }
 
-  /// Writes the elements of a tile in the order in which the source has them, as if all were of the first bucket. The source is not where the outputs
-  /// are. Called by all threads of the block, and returns what order_tile does.
+  /// Writes the elements of a tile in the order in which the source has them, as if all were of the first bucket. The source is a run_source
+  /// (block/runs.cuh), and not where the outputs are. Called by all threads of the block, and returns what order_tile does.
   template <class Source>
   __device__ static bucket_place
   copy_tile(shared_storage& shared, Source& source, int size, Key* keys_out, Value* values_out)
@@ -369,6 +369,7 @@ public:
     registers<Value, Items> held_values;
     if constexpr (with_values)
     {
+      source.finish_load();
       source.load_values(held_values.at, size, first_row);
     }
 #pragma unroll

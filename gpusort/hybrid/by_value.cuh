@@ -102,7 +102,7 @@ __device__ void list_again(work const& whole,
   }
 }
 
-/// Sorts neighbouring buckets as listed, from the second pair of arrays into the caller's, by value, if a sample says that the
+/// Sorts neighbouring buckets and parts of large ones as listed, from the second pair of arrays into the caller's, by value, if a sample says that the
 /// comparator does so too. What it has not sorted it lists again, by number: where the comparator does not agree about two
 /// neighbours, after which, if keys are numbers, blocks stop trying as soon as they have asked about another work; where keys are too close to each other for bins; what is only to be moved. What is too
 /// much for blocks that merge is listed by its buckets.

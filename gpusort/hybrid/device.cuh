@@ -333,6 +333,7 @@ private:
         plan.tile,
         ~std::uint64_t{0} / static_cast<std::uint64_t>(plan.tile) + 1,
         plan.most,
+        most_split_for(n, plan.depth),
         elements_together(n, plan.most),
         tries_values ? plan.most_by_value : 0,
         elements_together(n, plan.most_by_value),

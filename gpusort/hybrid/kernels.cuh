@@ -120,7 +120,7 @@ struct counters
   merge::order_seen seen; // in the input
   std::uint32_t works; // listed
   std::uint32_t works_tried; // that blocks have taken to sort by value
-  std::uint32_t works_taken; // that blocks have taken to merge
+  std::uint32_t works_taken; // that blocks have taken to merge or to move
   std::uint32_t value_order; // in which the comparator has sorted a sample
   std::uint32_t disagrees; // the comparator, with that order
   std::uint32_t left; // works that have not been done by value
@@ -154,6 +154,8 @@ struct split_level
   int tile; // elements
   std::uint64_t of_tile; // 2^64 / tile, rounded up: divides all that is less than 2^48
   std::uint64_t most; // that a block sorts by comparisons
+  std::uint64_t
+    most_split; // elements of a segment of a later level; of a larger one the next sample may mislead as well, and it is merged
   std::uint64_t together; // that it sorts of several buckets
   std::uint64_t most_by_value; // that a block sorts by value, or 0: it does not try
   std::uint64_t together_by_value;
@@ -186,11 +188,10 @@ struct split_level
     return number == 0 ? bucket{0, n} : table[s];
   }
 
-  /// Whether a segment is split; otherwise all of it goes to its first bucket. One that has more than a quarter of all elements, of the 16 or more that
-  /// a level makes, is not: chance makes none, but whoever knows which keys are sampled can, and mislead the next sample, too. It is merged in the end.
+  /// Whether a segment is split; otherwise all of it goes to its first bucket.
   __device__ bool splits(bucket const& own) const
   {
-    return number == 0 || (!own.is_done() && own.size() > most && own.size() <= n / 4);
+    return number == 0 || (!own.is_done() && own.size() > most && own.size() <= most_split);
   }
 
   __device__ std::uint32_t whole_tiles(std::uint64_t elements) const

@@ -175,7 +175,7 @@ constexpr std::size_t elements_together(std::size_t n, std::size_t most)
 inline constexpr int least_rows = 6;
 
 /// Blocks that merge what is left over, a multiprocessor, of keys and values of so many bytes: with more, registers run short. Measured on an H200 with
-/// CUDA 13.0, hybrid sort of 2^24 keys that mislead samples, us: u32 1,048 (4 blocks: 1,070), u64 1,577 (3 blocks: 1,626).
+/// CUDA 13.0, hybrid sort of 2^24 keys that mislead samples, a version before, us: u32 1,048 (4 blocks: 1,070), u64 1,577 (3 blocks: 1,626).
 constexpr int leftover_blocks_for(std::size_t key_bytes, std::size_t value_bytes)
 {
   return key_bytes <= 4 && value_bytes == 0 ? 3 : 2;
@@ -254,6 +254,13 @@ constexpr split_depth split_depth_for(std::size_t n, std::size_t most, std::size
     bits -= depth.log2[level];
   }
   return depth;
+}
+
+/// The most elements of a segment that a second level splits, or a later one. Chance does not give a bucket a quarter of all, where the first level
+/// makes 16 or more, but whoever knows which keys are sampled can.
+constexpr std::size_t most_split_for(std::size_t n, split_depth const& depth)
+{
+  return depth.log2[0] >= 4 ? n / 4 : n;
 }
 
 /// Elements a thread takes of n in a split: of all elements, so many that the table of where buckets begin takes no more than

@@ -9,7 +9,7 @@ namespace gpusort::runtime
 inline constexpr unsigned most_blocks_that_trigger = 2048;
 
 /// Every kernel that `launch` starts calls this or the next one before it touches global memory. Waits until the kernel before is complete and its
-/// writes are visible; the next kernel of the stream is set up when this one ends: for kernels that fill the GPU in front of one of few blocks. Set up
+/// writes are visible; the next kernel of the stream is set up when this one ends: for kernels that fill the GPU in front of one whose blocks may be few. Set up
 /// before, these go where the first blocks end, as many as there is room for, and crowd on few multiprocessors.
 __device__ inline void wait_for_previous_kernel_only()
 {

@@ -320,6 +320,18 @@ TYPED_TEST(ComparisonPaths, FewValues)
   }
 }
 
+// Most keys are one, and the others so rare that what lies between two splitters comes from more tiles of the first level than a block lists at once.
+TYPED_TEST(ComparisonPaths, RareAmongMillionsAlike)
+{
+  using order = typename TypeParam::order;
+  std::vector<typename TypeParam::key> keys(std::size_t{1} << 22);
+  for (std::size_t i = 0; i < keys.size(); ++i)
+  {
+    keys[i] = order::key_of(static_cast<typename TypeParam::key>(mixed(i) % 1000 == 0 ? mixed(~i) : 0));
+  }
+  check<typename TypeParam::value>(keys, order{});
+}
+
 // Every run of a merge sort has the same keys, or each has its own, or each end of a run meets the middle of the next.
 TYPED_TEST(ComparisonPaths, RunsThatAreAlikeAndRunsThatAreNot)
 {
