@@ -154,8 +154,7 @@ struct split_level
   int tile; // elements
   std::uint64_t of_tile; // 2^64 / tile, rounded up: divides all that is less than 2^48
   std::uint64_t most; // that a block sorts by comparisons
-  std::uint64_t
-    most_split; // elements of a segment of a later level; of a larger one the next sample may mislead as well, and it is merged
+  std::uint64_t most_split; // elements of a segment of a later level; a larger one is merged
   std::uint64_t together; // that it sorts of several buckets
   std::uint64_t most_by_value; // that a block sorts by value, or 0: it does not try
   std::uint64_t together_by_value;
