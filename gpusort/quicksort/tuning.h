@@ -11,8 +11,8 @@ namespace gpusort::quick
 
 /// A segment of up to so many times what a block sorts is partitioned by one block, a longer one merged by all. Measured on an
 /// H200 with CUDA 13.0, u32 and u64 of which the sample misleads, so that segments are of 7 to 60 times that: with 64 here, 2^24 3.9
-/// and 5.5 ms, 2^27 16.2 and 23.8; merged, as hybrid sort does, 1.5 and 2.1, 11.3 and 16.7, and since then, 2^24, 0.9 and 1.4. Limits between 4 and 7 are not measured:
-/// buckets that chance makes too large are of less than 2.
+/// and 5.5 ms, 2^27 16.2 and 23.8; merged, as hybrid sort does, 1.5 and 2.1, 11.3 and 16.7, and since then, 2^24, 0.9 and 1.4. Limits
+/// between 4 and 7 are not measured: buckets that chance makes too large are of less than 2.
 inline constexpr std::uint64_t most_tiles_of_block = 4;
 
 /// Partitions that a segment may take: after so many, luck has been so bad that it is merged.
