@@ -27,7 +27,8 @@ struct segment
 struct partition_work
 {
   std::uint64_t const* bucket_begin; // where each bucket's elements go, all of a segment's in front of the next one's
-  std::uint64_t* bucket_next; // the same behind this launch's elements, for a pass that goes on; or null
+  std::uint64_t*
+    bucket_next; // the same behind this launch's elements, one entry after the other, for a pass that goes on; or null
   int bucket_stride; // entries of bucket_begin from one bucket to the next
   int buckets; // in use, of each segment
   std::uint32_t* status; // look_back words: tiles x buckets
@@ -37,7 +38,7 @@ struct partition_work
 /// A tile that a block has taken.
 struct tile_place
 {
-  std::uint32_t number;
+  std::uint32_t number; // among those that a launch moves, as the next but one
   std::uint32_t segment;
   std::uint32_t first_of_segment; // tile
   std::uint64_t begin; // element
@@ -120,8 +121,8 @@ private:
 
   __device__ std::uint64_t output(std::uint32_t count) const
   {
-    std::size_t const entry = (static_cast<std::size_t>(at_.segment) * work_.buckets + bucket()) * work_.bucket_stride;
-    std::uint64_t const begin = work_.bucket_begin[entry];
+    std::size_t const entry   = static_cast<std::size_t>(at_.segment) * work_.buckets + bucket();
+    std::uint64_t const begin = work_.bucket_begin[entry * work_.bucket_stride];
     std::uint32_t const before =
       is_first() ? 0 : chain_.exclusive_prefix(at_.number, at_.first_of_segment, bucket(), count);
     if (work_.bucket_next != nullptr && at_.is_last)

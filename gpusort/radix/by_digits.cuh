@@ -423,23 +423,13 @@ private:
 template <class Bits, bool IsFloat, class Value>
 using digit_partition = pass_by<Bits, Value, digit_of<Bits, IsFloat>>;
 
-/// A stretch of the input that one launch can count: all of it, up to 2^30 elements.
-struct input_part
-{
-  std::size_t begin;
-  std::size_t size;
-  std::uint32_t number;
-  bool is_last;
-  std::uint64_t* next; // two rows of bins, by turns: where this part's keys begin, and the next one's
-};
-
 /// Where the keys of a part go in the pass `number`, which is by `digit`.
 __device__ inline block::partition_work
 work_of_pass(std::uint64_t const* bins, int digit, std::uint32_t number, input_part const& part, tiling const& work)
 {
   bool const whole = part.size == work.n;
-  return {part.number == 0 ? bins + digit * radix_size : part.next + part.number % 2 * radix_size,
-          part.is_last ? nullptr : part.next + (part.number + 1) % 2 * radix_size,
+  return {part.number == 0 ? bins + digit * radix_size : part.begins(),
+          part.begins_behind(),
           1,
           radix_size,
           work.status,

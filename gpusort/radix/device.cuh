@@ -51,6 +51,7 @@ struct device_with
     // Whether one block counts what fits it, in place of sorting it by bins.
     static constexpr bool counts_in_block = counts && sizeof(bits) == 1;
     static constexpr bool can_have_long   = has_long_buckets(sizeof(bits), value_bytes_v<carried>);
+    static constexpr bool can_be_counted  = has_counted_buckets(sizeof(bits), value_bytes_v<carried>); // long ones
     static constexpr bool may_be_wave     = has_wave(sizeof(bits), value_bytes_v<carried>);
     static constexpr bool lists           = lists_crowded(sizeof(bits), value_bytes_v<carried>);
     static constexpr bool may_leave       = Uneven::template sizes<Key, carried>.most != 0;
@@ -59,11 +60,15 @@ struct device_with
     static constexpr std::size_t part_elements = block::look_back::max_count / partition::tile * partition::tile;
     // A digit that all keys have alike is no pass, so no count is as large as the input.
     static constexpr std::size_t most_in_one_part = std::size_t{block::look_back::max_count} + 1;
-    static_assert(most_in_long_buckets <= most_in_one_part, "levels of buckets are one launch each");
+    static_assert(most_in_long_buckets <= most_in_one_part, "levels of such buckets are one launch each");
+    static_assert(!can_be_counted || can_have_long);
+    static_assert(!can_be_counted || pass_shape_v<bits, carried>.bucket_blocks > 0,
+                  "only moves to buckets alone come in parts");
 
     bool one_block; // on every device; no scratch, no other member means anything
     int buckets_log2      = 0; // 0: never by buckets
     bool only_long        = false; // buckets; otherwise others as well
+    bool counts_buckets   = false; // which then are of no other kind
     bool in_wave          = false; // if blocks have room for it
     bool leaves           = false; // uneven keys, if blocks have room for buckets
     int tile              = 0; // elements, of a pass
@@ -114,11 +119,14 @@ struct device_with
       bool by_buckets = has_buckets(sizeof(bits)) && n <= most_in_buckets;
       if constexpr (can_have_long)
       {
-        only_long  = !by_buckets && n <= most_in_long_buckets;
-        by_buckets = by_buckets || only_long;
+        only_long      = !by_buckets && n <= most_in_long_buckets;
+        counts_buckets = can_be_counted && !by_buckets && !only_long && n <= most_in_counted_buckets;
+        by_buckets     = by_buckets || only_long || counts_buckets;
       }
       in_wave      = may_be_wave && n <= most_in_wave(sizeof(bits), value_bytes_v<carried>);
-      buckets_log2 = by_buckets ? buckets_log2_for(n, only_long ? mean_long_bucket : mean_bucket) : 0;
+      buckets_log2 = !by_buckets    ? 0
+                   : counts_buckets ? most_buckets_log2
+                                    : buckets_log2_for(n, only_long ? mean_long_bucket : mean_bucket);
       tile         = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
       part_size    = n <= most_in_one_part ? n : part_elements;
       tiles        = runtime::blocks_for(part_size, static_cast<std::size_t>(tile));
@@ -149,7 +157,7 @@ struct device_with
       starts        = status;
       next_bins     = layout.add(2 * radix_size, sizeof(std::uint64_t));
       begins        = layout.add(buckets + 1, sizeof(std::uint64_t));
-      listed        = layout.add(lists || !only_long ? buckets : 0, sizeof(std::uint32_t));
+      listed        = layout.add(lists || !(only_long || counts_buckets) ? buckets : 0, sizeof(std::uint32_t));
       stretches     = layout.add(spare, sizeof(block::segment));
       seen_in_tiles = layout.add(wave, sizeof(std::uint32_t));
       repeats       = layout.add(in_wave ? radix_size / 32 : 0, sizeof(std::uint32_t));
@@ -184,10 +192,18 @@ struct device_with
       return can_have_long && bytes_of<sort_class::long_bucket>() <= room;
     }
 
+    static constexpr bool sorts_counted(std::size_t room)
+    {
+      return can_be_counted && bytes_of<sort_class::counted_bucket>() <= room;
+    }
+
     /// Whether it has what the buckets of this input take: crowded ones, too.
     bool sorts_buckets(std::size_t room) const
     {
-      return buckets_log2 > 0 && (only_long ? sorts_long(room) : bytes_of<sort_class::bucket>() <= room);
+      return buckets_log2 > 0
+          && (counts_buckets ? sorts_counted(room)
+              : only_long    ? sorts_long(room)
+                             : bytes_of<sort_class::bucket>() <= room);
     }
 
     /// The most keys of a bucket that is not long, and of any.
@@ -227,7 +243,8 @@ struct device_with
     template <sort_class Class>
     static constexpr std::size_t bytes_of()
     {
-      if constexpr (Class == sort_class::long_bucket && !can_have_long)
+      if constexpr ((Class == sort_class::long_bucket && !can_have_long)
+                    || (Class == sort_class::counted_bucket && !can_be_counted))
       {
         return 0; // there are none
       }
@@ -444,19 +461,24 @@ private:
 
     buffers<Bits, Value> const at = plan.with_spare(base, in);
     bool const by_buckets         = looks_for_buckets(plan, room);
-    bool const with_long          = Plan::sorts_long(room); // buckets
+    bool const with_long          = Plan::sorts_long(room) && !plan.counts_buckets; // buckets
     bool const leaves             = by_buckets && plan.leaves;
     int const most_passes         = leaves ? static_cast<int>(least_digits_to_leave) - 1 : digits; // by digits
     static_assert(!Plan::may_leave || least_digits_to_leave <= digits + 1);
 
+    // Of the second level of buckets.
+    int const stretch_launches = Plan::can_be_counted ? launches_of_stretches(plan.parts) : 1;
+
     auto* const sizes = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     auto* const bins  = runtime::at_offset<std::uint64_t>(base, plan.bins);
     auto* const found = runtime::at_offset<findings<Bits>>(base, plan.found);
-    bucket_table const table{plan.buckets_log2,
-                             sizes,
-                             runtime::at_offset<std::uint64_t>(base, plan.begins),
-                             runtime::at_offset<std::uint32_t>(base, plan.listed),
-                             runtime::at_offset<block::segment>(base, plan.stretches)};
+    bucket_table const table{
+      plan.buckets_log2,
+      sizes,
+      runtime::at_offset<std::uint64_t>(base, plan.begins),
+      runtime::at_offset<std::uint32_t>(base, plan.listed),
+      runtime::at_offset<block::segment>(base, plan.stretches),
+      static_cast<std::uint32_t>(radix_size / stretch_launches)};
     tiling const work{n,
                       plan.tile,
                       static_cast<std::uint32_t>(plan.tiles),
@@ -495,7 +517,8 @@ private:
     {
       if (by_buckets && !in_wave)
       {
-        int const fits           = Plan::most_in_bucket(with_long);
+        int const fits =
+          plan.counts_buckets ? static_cast<int>(most_in_counted_bucket(n)) : Plan::most_in_bucket(with_long);
         int const listed_above   = with_long && !plan.only_long ? Plan::most_in_short_bucket() : fits;
         std::size_t const chunks = runtime::blocks_for(n, look_threads * look_items(sizeof(Bits)));
         runtime::launch(
@@ -505,11 +528,12 @@ private:
           at.keys[0],
           order,
           with_values,
-          bucket_limits{static_cast<std::uint32_t>(fits),
-                        static_cast<std::uint32_t>(listed_above),
-                        most_in_sample(n, fits),
-                        with_long ? most_expected_evenly(n, plan.buckets_log2) : most_expected(fits),
-                        most_expected(fits)},
+          bucket_limits{
+            static_cast<std::uint32_t>(fits),
+            static_cast<std::uint32_t>(listed_above),
+            most_in_sample(n, fits),
+            with_long || plan.counts_buckets ? most_expected_evenly(n, plan.buckets_log2) : most_expected(fits),
+            plan.counts_buckets ? most_expected_evenly(n, plan.buckets_log2) : most_expected(fits)},
           table,
           found,
           work);
@@ -532,7 +556,7 @@ private:
       rows,
       counts_apart ? histogram_copies_log2(digits) : copies_for_moves_log2<Bits, IsFloat, Value>(),
       with_values,
-      splits_apart && by_buckets && !in_wave && !together,
+      splits_apart && by_buckets && !in_wave && !together && plan.parts == 1,
       leaves};
     if (counts_apart)
     {
@@ -551,43 +575,47 @@ private:
         work);
     }
 
-    auto* const tickets      = runtime::at_offset<std::uint32_t>(base, plan.tickets);
-    auto* const next         = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
+    auto* const tickets        = runtime::at_offset<std::uint32_t>(base, plan.tickets);
+    auto* const next           = runtime::at_offset<std::uint64_t>(base, plan.next_bins);
+    auto const clear_look_back = [&] {
+      runtime::check(cudaMemsetAsync(tickets, 0, plan.next_bins - plan.tickets, stream),
+                     "gpusort: radix_sort: clear look-back");
+    };
     auto const for_each_part = [&](int pass, auto const& launch) {
       for (std::size_t part = 0; part < plan.parts; ++part)
       {
         std::size_t const begin = part * plan.part_size;
         if (plan.parts > 1 && pass + part > 0)
         {
-          runtime::check(cudaMemsetAsync(tickets, 0, plan.next_bins - plan.tickets, stream),
-                         "gpusort: radix_sort: clear look-back");
+          clear_look_back();
         }
         launch(input_part{
           begin, std::min(n - begin, plan.part_size), static_cast<std::uint32_t>(part), part + 1 == plan.parts, next});
       }
     };
+    auto const launch_move = [&](auto kernel, int first, int last, std::size_t spare, input_part const& part) {
+      std::size_t const passes = static_cast<std::size_t>(std::max(last - first, 1));
+      bool const counts        = !counts_apart && passes > 1;
+      runtime::launch(
+        kernel,
+        {runtime::blocks_for(part.size, plan.tile) * passes + spare + (counts ? counting.blocks : 0),
+         partition::threads,
+         sizeof(move_storage<Bits, IsFloat, Value>)},
+        stream,
+        order,
+        counts ? counting : digit_counting{},
+        found,
+        table,
+        bins,
+        tickets,
+        static_cast<std::uint32_t>(first),
+        static_cast<std::uint32_t>(last),
+        part,
+        work,
+        at);
+    };
     auto const launch_moves = [&](auto kernel, int first, int last, std::size_t spare) {
-      for_each_part(first, [&](input_part const& part) {
-        std::size_t const passes = static_cast<std::size_t>(std::max(last - first, 1));
-        bool const counts        = !counts_apart && passes > 1;
-        runtime::launch(
-          kernel,
-          {runtime::blocks_for(part.size, plan.tile) * passes + spare + (counts ? counting.blocks : 0),
-           partition::threads,
-           sizeof(move_storage<Bits, IsFloat, Value>)},
-          stream,
-          order,
-          counts ? counting : digit_counting{},
-          found,
-          table,
-          bins,
-          tickets,
-          static_cast<std::uint32_t>(first),
-          static_cast<std::uint32_t>(last),
-          part,
-          work,
-          at);
-      });
+      for_each_part(first, [&](input_part const& part) { launch_move(kernel, first, last, spare, part); });
     };
     constexpr bool may_split = has_buckets(sizeof(Bits));
     constexpr moves passes =
@@ -603,7 +631,18 @@ private:
           std::size_t const spare = level == 0 ? 0 : plan.spare;
           if constexpr (splits_apart)
           {
-            launch_moves(move_keys<Bits, IsFloat, Value, moves::to_buckets>, level, level, spare);
+            constexpr auto kernel = move_keys<Bits, IsFloat, Value, moves::to_buckets>;
+            if (level == 0 || stretch_launches == 1)
+            {
+              launch_moves(kernel, level, level, spare);
+              continue;
+            }
+            for (int number = 0; number < stretch_launches; ++number)
+            {
+              clear_look_back();
+              launch_move(
+                kernel, level, level, spare, {0, plan.part_size, static_cast<std::uint32_t>(number), true, next});
+            }
           }
           else
           {
@@ -614,9 +653,16 @@ private:
           }
         }
         int const from = levels > 1 ? 0 : 1;
-        if (!plan.only_long)
+        if (!plan.only_long && !plan.counts_buckets)
         {
           sort_all_buckets<IsFloat>(stream, order, processors, found, table, n, from, at);
+        }
+        if constexpr (Plan::can_be_counted)
+        {
+          if (plan.counts_buckets)
+          {
+            sort_keys<IsFloat, sort_class::counted_bucket>(stream, order, processors, found, table, false, from, at);
+          }
         }
         if constexpr (Plan::can_have_long)
         {

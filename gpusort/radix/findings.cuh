@@ -57,7 +57,6 @@ struct findings
   std::uint32_t
     keeps_order; // where a split could do without: equal keys can be told apart, or neighbours crowd in buckets
   std::uint32_t split_tiles; // of the second level
-  std::uint32_t split_tickets[2]; // of either level
   std::uint32_t buckets_taken[2]; // that blocks sort: of all, and of those that are listed
   std::uint32_t listed; // buckets, for blocks of another class
   key_map_t<Bits, true> map; // or what a key_map_t of integers is made of
@@ -217,6 +216,27 @@ struct tiling
   std::uint32_t tiles;
   std::uint32_t spare_tiles; // that a second level of buckets may have besides
   std::uint32_t* status; // look_back words: all tiles x radix_size
+};
+
+/// A stretch of the input that one launch can count: all of it, up to 2^30 elements.
+struct input_part
+{
+  std::size_t begin;
+  std::size_t size;
+  std::uint32_t number;
+  bool is_last;
+  std::uint64_t* next; // two rows of radix_size, by turns: where this part's keys begin, and the next one's
+
+  /// Where the keys of each digit of a part begin that is not the first.
+  __device__ std::uint64_t const* begins() const
+  {
+    return next + number % 2 * radix_size;
+  }
+  /// Where those of the next part will, if there is one.
+  __device__ std::uint64_t* begins_behind() const
+  {
+    return is_last ? nullptr : next + (number + 1) % 2 * radix_size;
+  }
 };
 
 /// Makes the part of a block, of so many, of the look-back words empty for a pass over the tiles, and those of the spare ones what a pass

@@ -32,9 +32,9 @@ enum class moves
 template <class Bits, bool IsFloat, class Value>
 union move_storage
 {
-  typename bucket_partition<Bits, IsFloat, Value, key_map_t<Bits, IsFloat>>::shared_storage to_buckets;
-  typename bucket_partition<Bits, IsFloat, Value, bucket_map<Bits>>::shared_storage by_rank;
-  typename bucket_partition<Bits, IsFloat, Value, value_map_t<Bits, IsFloat>>::shared_storage by_value;
+  bucket_storage<Bits, IsFloat, Value, key_map_t<Bits, IsFloat>> to_buckets;
+  bucket_storage<Bits, IsFloat, Value, bucket_map<Bits>> by_rank;
+  bucket_storage<Bits, IsFloat, Value, value_map_t<Bits, IsFloat>> by_value;
   typename digit_partition<Bits, IsFloat, Value>::shared_storage by_digits;
   counting_room<Bits, IsFloat, pass_shape_v<Bits, Value>.threads> counting;
 };
@@ -107,7 +107,8 @@ __global__ void __launch_bounds__(
       if (mixes || level < table.levels())
       {
         auto const move = [&](auto map, auto& room) {
-          move_to_buckets<Bits, IsFloat, Value, decltype(map)>(room, order, found, table, bins, level, work, at);
+          move_to_buckets<Bits, IsFloat, Value, decltype(map)>(
+            room, order, found, table, bins, tickets + level, level, part, work, at);
         };
         if constexpr (has_value_map_v<Bits, IsFloat> && pass_shape_v<Bits, Value>.has_special_code)
         {

@@ -61,7 +61,8 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
 /// The blocks that sort what fits them. For whole inputs: as few elements a thread as do, because instructions that are executed once have to be
 /// fetched, which takes longer than they do; large blocks are for what is too much for medium ones and, as keys are short, not for one block.
 /// Medium blocks sort the shares of a cluster too, and buckets where crowded ones are listed. For buckets: so that two or three blocks fit a
-/// multiprocessor. Long buckets are those of inputs too large for 2^16 of mean_bucket, and of others whose keys are not quite even.
+/// multiprocessor. Long buckets are those of inputs too large for 2^16 of mean_bucket, and of others whose keys are not quite even. Counted ones are
+/// those of inputs too large for these, of keys of 4 bytes: there are as many of them as there are ranks in a bucket, or more.
 /// Measured on an H200 with CUDA 13.0, uniform u32 in memory, us for the whole sort with small blocks of 256 x 8 and of 512 x 4: 1000 9.7, 8.6; 2000 10.4,
 /// 8.8; with blocks of 512 x 15 and of 512 x 9: 4096 14.0, 11.9; 2^14, in a cluster, 25.1, 20.7; 7000, in one block and in a cluster, 14.9, 18.9.
 enum class sort_class
@@ -70,7 +71,8 @@ enum class sort_class
   medium,
   large,
   bucket,
-  long_bucket
+  long_bucket,
+  counted_bucket
 };
 
 /// Whether blocks that sort buckets stage their elements in shared memory, as they were, which leaves room in registers: where tokens have
@@ -485,6 +487,40 @@ constexpr bool has_long_buckets(std::size_t key_bytes, std::size_t value_bytes)
 }
 
 inline constexpr std::size_t most_in_long_buckets = mean_long_bucket << most_buckets_log2;
+
+/// Whether buckets of keys and values of so many bytes may be counted: then 2^16 of them have no more than 2^16 ranks each, which is what a block
+/// has shared memory to count.
+__host__ __device__ constexpr bool has_counted_buckets(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return key_bytes == 4 && value_bytes == 0;
+}
+
+/// Most elements that are sorted by such buckets: 2^18 each. A look that counts them in half words has more blocks than 4.
+inline constexpr std::size_t most_in_counted_buckets = std::size_t{1} << (18 + most_buckets_log2);
+
+/// Keys of a counted bucket of n, at the most: half as many again as of a mean one.
+constexpr std::size_t most_in_counted_bucket(std::size_t n)
+{
+  return (n >> most_buckets_log2) * 3 / 2;
+}
+
+/// Whether ranks of such buckets, which differ in so many bits, have so many keys each that half a word might not hold their number.
+__host__ __device__ constexpr bool have_too_many_alike(std::uint64_t n, int bits_in_bucket)
+{
+  return n >> most_buckets_log2 >> (bits_in_bucket < 0 ? 0 : bits_in_bucket) > std::uint64_t{1} << 14;
+}
+
+/// Launches of the second level of an input that has more than one part: so many that, whatever buckets have, no launch has more tiles than a part, and
+/// a power of two.
+constexpr int launches_of_stretches(std::size_t parts)
+{
+  int launches = 1;
+  while (parts > 1 && static_cast<std::size_t>(launches) < 2 * parts)
+  {
+    launches *= 2;
+  }
+  return launches;
+}
 
 /// The kernels that count keys of one or two bytes, without values, and write them anew. Counting takes all shared memory of a
 /// multiprocessor, so its one block has all threads. Measured on an H200, uniform keys, 2^28: u8 86 us for counting and 64 for

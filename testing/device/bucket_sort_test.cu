@@ -178,21 +178,21 @@ std::vector<int> sizes_of_buckets(int most)
   return sizes;
 }
 
-template <class Key, class Compare, sort_class Class>
-void check_kind(kind which, int from)
+/// Buckets of these sizes, of keys `make(i, size)`.
+template <class Key, class Compare, sort_class Class, class Make>
+void check_buckets(std::vector<int> const& sizes, Make make, int from)
 {
   using bits            = radix::bits_t<Key>;
   constexpr bool floats = radix::kind_of<Key>() == radix::key_kind::floating_point;
   using sorter          = radix::bucket_sort<bits, floats, Class>;
   auto const order      = radix::make_key_order<Key, Compare>();
-  auto const sizes      = sizes_of_buckets(sorter::most);
   std::vector<std::uint64_t> begins{0};
   std::vector<bits> keys;
   for (int size : sizes)
   {
     for (int i = 0; i < size; ++i)
     {
-      Key const key = make_key<Key>(which, static_cast<std::size_t>(i), static_cast<std::size_t>(size));
+      Key const key = make(static_cast<std::size_t>(i), static_cast<std::size_t>(size));
       bits image{};
       std::memcpy(&image, &key, sizeof key);
       keys.push_back(image);
@@ -228,7 +228,8 @@ void check_kind(kind which, int from)
     nullptr,
     thrust::raw_pointer_cast(begins_on_device.data()),
     thrust::raw_pointer_cast(list.data()),
-    nullptr};
+    nullptr,
+    0};
   radix::buffers<bits, block::no_values> const at{
     {thrust::raw_pointer_cast(arrays[0].data()), thrust::raw_pointer_cast(arrays[1].data())}, {}};
   runtime::launch(
@@ -253,6 +254,14 @@ void check_kind(kind which, int from)
     }
     ASSERT_EQ(wrong, 0u) << "bucket " << bucket << " of " << sizes[static_cast<std::size_t>(bucket)] << " keys";
   }
+}
+
+template <class Key, class Compare, sort_class Class>
+void check_kind(kind which, int from)
+{
+  using sorter = radix::bucket_sort<radix::bits_t<Key>, std::is_floating_point_v<Key>, Class>;
+  check_buckets<Key, Compare, Class>(
+    sizes_of_buckets(sorter::most), [=](std::size_t i, std::size_t n) { return make_key<Key>(which, i, n); }, from);
 }
 
 template <class Key, sort_class Class>
@@ -313,6 +322,93 @@ TEST(BucketSort, LongOfEightBytes)
 TEST(BucketSort, LongOfDoubles)
 {
   check<double, sort_class::long_bucket>();
+}
+
+/// Ranks that lie within a range of `span`, from `least` on, in no order, of which every `step`-th occurs.
+struct close_ranks
+{
+  std::uint32_t least;
+  std::uint32_t span;
+  std::uint32_t step;
+  bool has_ends; // both ends occur
+
+  std::uint32_t operator()(std::size_t i, std::size_t n) const
+  {
+    if (has_ends && i < 2)
+    {
+      return i == 0 ? least : least + span - 1;
+    }
+    return least + static_cast<std::uint32_t>(mixed(i * 3 + n) % span / step * step);
+  }
+};
+
+template <class Key>
+void check_counted()
+{
+  using bits       = radix::bits_t<Key>;
+  using sorter     = radix::bucket_sort<bits, std::is_floating_point_v<Key>, sort_class::counted_bucket>;
+  using compare    = thrust::less<Key>;
+  auto const order = radix::make_key_order<Key, compare>();
+  if (sizeof(typename sorter::shared_storage) > runtime::shared_bytes_of_device())
+  {
+    GTEST_SKIP() << "no such blocks on this device";
+  }
+  bool const in_a_hurry = std::getenv("GPUSORT_TEST_STEP") != nullptr;
+  std::vector<int> sizes;
+  for (int bucket = 0; bucket < buckets; ++bucket)
+  {
+    int const some[] = {0, 33, 1023, 1024, 1025, 4096, 8191, 8193, 16384, 30000, 65535, 65536, 66000};
+    sizes.push_back(bucket < 36 ? bucket : bucket < 49 ? some[bucket - 36] : bucket == 49 ? 150000 : 0);
+    if (in_a_hurry && (sizes.back() > 8193 || (bucket > 3 && bucket < 31)))
+    {
+      sizes.back() = 0;
+    }
+  }
+  for (close_ranks const ranks :
+       {close_ranks{0, 1 << 16, 1, false},
+        close_ranks{0x7fff0000, 1 << 16, 1, true},
+        close_ranks{0x80000000, 1 << 16, 64, true},
+        close_ranks{0xffff0000, 1 << 16, 1, true},
+        close_ranks{0x12345678, (1 << 16) - 56, 1, true}, // of whose groups the last is the first once more
+        close_ranks{0x12345678, (1 << 16) - 64, 1, true},
+        close_ranks{0x80000001, 1 << 16, 1, true}, // too far apart by a group
+        close_ranks{0x9ffff000, 1 << 20, 1, true},
+        close_ranks{0x9ffffff0, 1000, 1, true},
+        close_ranks{0xa0000003, 64, 1, false},
+        close_ranks{0xa0000003, 8, 1, false},
+        close_ranks{0xb000003f, 2, 1, false}, // more of each than half a word holds
+        close_ranks{0xb0000000, 1, 1, false},
+        close_ranks{0xb0000000, 1 << 16, 1 << 15, false}})
+  {
+    for (int from = 0; from < 2; ++from)
+    {
+      SCOPED_TRACE(::testing::Message() << ranks.span << " ranks from " << ranks.least << ", in array " << from);
+      auto const make = [=](std::size_t i, std::size_t n) {
+        bits const image = order.bits_of_rank(ranks(i, n));
+        Key key{};
+        std::memcpy(&key, &image, sizeof key);
+        return key;
+      };
+      check_buckets<Key, compare, sort_class::counted_bucket>(sizes, make, from);
+    }
+  }
+  // Far apart for the most part, or of both zeros.
+  for (kind which : {kind::even, kind::alike, kind::few, kind::zeros, kind::in_order})
+  {
+    SCOPED_TRACE(::testing::Message() << "kind " << static_cast<int>(which));
+    check_buckets<Key, thrust::greater<Key>, sort_class::counted_bucket>(
+      sizes, [=](std::size_t i, std::size_t n) { return make_key<Key>(which, i, n); }, 0);
+  }
+}
+
+TEST(BucketSort, CountedOfFourBytes)
+{
+  check_counted<std::uint32_t>();
+}
+
+TEST(BucketSort, CountedOfFloats)
+{
+  check_counted<float>();
 }
 
 /// Groups of `Lanes` sort rows of `stride` integers, of which each has its number, or less where that is more than fits.

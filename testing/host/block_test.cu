@@ -8,6 +8,7 @@
 #include <gpusort/merge/tuning.h>
 #include <gpusort/radix/by_buckets.cuh>
 #include <gpusort/radix/by_digits.cuh>
+#include <gpusort/radix/device.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/layout.h>
@@ -634,6 +635,10 @@ void expect_that_buckets_fit()
   {
     EXPECT_LE(sizeof(typename sorter::shared_storage), most_shared_bytes);
   }
+  if (Class == radix::sort_class::counted_bucket)
+  {
+    return; // takes any number of keys
+  }
   std::size_t const mean = Class == radix::sort_class::bucket ? radix::mean_bucket : radix::mean_long_bucket;
   EXPECT_LE(mean + mean / 16, static_cast<std::size_t>(sorter::most)) << "room for chance";
 }
@@ -644,6 +649,30 @@ TEST(SharedMemory, OfBucketsOfKeysAlone)
   expect_that_buckets_fit<std::uint64_t, radix::sort_class::bucket>();
   expect_that_buckets_fit<std::uint32_t, radix::sort_class::long_bucket>();
   expect_that_buckets_fit<std::uint64_t, radix::sort_class::long_bucket>();
+  expect_that_buckets_fit<std::uint32_t, radix::sort_class::counted_bucket>();
+}
+
+TEST(CountedBuckets, LaunchesOfTheSecondLevelHaveNoMoreTilesThanAPart)
+{
+  using plan = radix::device::plan<std::uint32_t, block::no_values>;
+  for (std::size_t const n :
+       {radix::most_in_long_buckets + 1,
+        radix::most_in_long_buckets * 3 / 2,
+        std::size_t{1} << 31,
+        std::size_t{1} << 33,
+        radix::most_in_counted_buckets})
+  {
+    plan const p(n);
+    ASSERT_TRUE(p.counts_buckets) << n;
+    ASSERT_GT(p.parts, 1u) << n;
+    auto const launches = static_cast<std::size_t>(radix::launches_of_stretches(p.parts));
+    ASSERT_EQ(radix::radix_size % launches, 0u) << n;
+    std::size_t const stretches = radix::radix_size / launches;
+    std::size_t const most      = (radix::most_in_counted_bucket(n) << p.buckets_log2) / launches; // keys
+    EXPECT_LE(most / static_cast<std::size_t>(p.tile) + stretches, p.tiles) << n;
+  }
+  EXPECT_FALSE(plan(radix::most_in_long_buckets).counts_buckets);
+  EXPECT_FALSE(plan(radix::most_in_counted_buckets + 1).counts_buckets);
 }
 
 TEST(SharedMemory, OfMovesToBuckets)
