@@ -1,4 +1,4 @@
-// Sorts keys alone inside a block digit by digit, the least significant first, between two arrays in memory: any keys, and as many as
+// Sorts inside a block digit by digit, the least significant first, between two arrays in memory: any keys, and as many as
 // there are. For what happens seldom in kernels that do something else: short code, few registers, not fast. Stable.
 // Source: Satish, Harris and Garland, section III.
 #pragma once
@@ -10,14 +10,17 @@
 #include <gpusort/block/tile.cuh>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace gpusort::block
 {
 
 /// `Order` maps keys to the unsigned integers that sort like them: `Bits rank_of(Bits) const`.
-template <class Bits, class Order, int Threads>
+template <class Bits, class Value, class Order, int Threads>
 class digit_sort
 {
+  static constexpr bool with_values = !std::is_same_v<Value, no_values>;
+
   static constexpr int digits     = 256;
   static constexpr int digit_bits = 8;
   static constexpr int rows       = 4; // keys of a thread that are ranked together
@@ -34,13 +37,26 @@ public:
     span_storage<Bits, Threads> span;
   };
 
-  /// Sorts the n keys of `from` into `to`, which is either of the two arrays `from` and `spare`. Called by all threads of a block;
+  /// Keys and values beside them, if there are any.
+  struct elements
+  {
+    Bits* keys;
+    Value* values;
+
+    __device__ elements operator+(int offset) const
+    {
+      return {keys + offset, with_values ? values + offset : values};
+    }
+  };
+
+  /// Sorts n elements of `from` into `to`, which is either of the two `from` and `spare`. Called by all threads of a block;
   /// shared memory may be used again after a barrier.
-  __device__ static void sort(shared_storage& shared, Order const& order, int n, Bits* from, Bits* spare, Bits* to)
+  __device__ static void
+  sort(shared_storage& shared, Order const& order, int n, elements from, elements spare, elements to)
   {
     Bits least    = static_cast<Bits>(~Bits{0});
     Bits greatest = 0;
-    block::for_each<Threads, rows, false>(from, n, [&](Bits key) {
+    block::for_each<Threads, rows, false>(from.keys, n, [&](Bits key) {
       Bits const rank = order.rank_of(key);
       least           = rank < least ? rank : least;
       greatest        = greatest < rank ? rank : greatest;
@@ -53,20 +69,24 @@ public:
       auto const digit_of = [&](Bits key) {
         return static_cast<unsigned>(static_cast<Bits>(order.rank_of(key) - least) >> low) & (digits - 1);
       };
-      find_begins(shared, n, from, digit_of);
+      find_begins(shared, n, from.keys, digit_of);
 #pragma unroll 1
       for (int first = 0; first < n; first += tile)
       {
         move(shared, from + first, n - first < tile ? n - first : tile, spare, digit_of);
       }
-      Bits* const sorted = spare;
-      spare              = from;
-      from               = sorted;
+      elements const sorted = spare;
+      spare                 = from;
+      from                  = sorted;
       __syncthreads();
     }
-    if (from != to)
+    if (from.keys != to.keys)
     {
-      block::copy_slowly<Threads>(n, from, to);
+      block::copy_slowly<Threads>(n, from.keys, to.keys);
+      if constexpr (with_values)
+      {
+        block::copy_slowly<Threads>(n, from.values, to.values);
+      }
     }
   }
 
@@ -90,10 +110,10 @@ private:
     }
   }
 
-  /// Moves `size` keys, a tile at most, to where their digits begin, which then is behind them. Begins with a barrier, and has to be
+  /// Moves `size` elements, a tile at most, to where their digits begin, which then is behind them. Begins with a barrier, and has to be
   /// followed by one.
   template <class DigitOf>
-  __device__ static void move(shared_storage& shared, Bits const* from, int size, Bits* to, DigitOf digit_of)
+  __device__ static void move(shared_storage& shared, elements from, int size, elements to, DigitOf digit_of)
   {
     digit_rank ranking(shared.counts, size);
     auto const digit_in = [&](int i) {
@@ -101,7 +121,7 @@ private:
     };
     __syncthreads();
     shared.counts.clear();
-    block::move_tile<Threads, rows>(size, [&](int place) { return from[place]; }, shared.keys);
+    block::move_tile<Threads, rows>(size, [&](int place) { return from.keys[place]; }, shared.keys);
     __syncthreads();
 #pragma unroll 1
     for (int i = 0; i < ranking.rows(); ++i)
@@ -123,7 +143,11 @@ private:
       std::uint32_t const place = ranking.take_rank(digit_in(i));
       if (ranking.holds(i))
       {
-        to[place] = shared.keys[ranking.element(i)];
+        to.keys[place] = shared.keys[ranking.element(i)];
+        if constexpr (with_values)
+        {
+          to.values[place] = from.values[ranking.element(i)];
+        }
       }
     }
   }

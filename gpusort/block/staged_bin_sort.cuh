@@ -17,18 +17,20 @@ namespace gpusort::block
 {
 
 /// Up to `Most` elements; `Order` and `Full` as in bin_sort, but that ranks need not tell keys: `Order::rank` is their type, and
-/// `Order::tells_keys` says whether `bits_of_rank` exists.
-template <class Bits, class Value, class Order, int Threads, int Most, full_bins Full>
+/// `Order::tells_keys` says whether `bits_of_rank` exists. `OnlyShort`: only keys whose ranks are so close that short tokens tell them, for more
+/// elements than there is room for long ones.
+template <class Bits, class Value, class Order, int Threads, int Most, full_bins Full, bool OnlyShort = false>
 class staged_bin_sort
 {
   // What is sorted is a token, as in bin_sort: how far the key's rank is from the least, and where the element is staged. The lowest
   // bits of distances that are too wide are left out.
-  static constexpr int place_bits = 13;
+  static constexpr int place_bits = Most <= 1 << 13 ? 13 : 15;
   using short_token               = std::uint32_t;
   using long_token                = std::uint64_t;
+  using longest_token             = std::conditional_t<OnlyShort, short_token, long_token>;
   static_assert(Most <= 1 << place_bits && Most % 32 == 0);
 
-  using bins = key_bins<Threads, (Most >= 4096 ? 13 : 12), false, Most / 6, Full>;
+  using bins = key_bins<Threads, (Most >= 16384 ? 14 : Most >= 4096 ? 13 : 12), false, Most / 6, Full>;
 
   using rank_type = typename Order::rank;
 
@@ -44,7 +46,7 @@ public:
 
   struct shared_storage
   {
-    alignas(16) char tokens[bins::template bytes_of<long_token>(Most)];
+    alignas(16) char tokens[bins::template bytes_of<longest_token>(Most)];
     alignas(16) char staged[Most * (sizeof(Bits) < sizeof(Value) ? sizeof(Value) : sizeof(Bits))]; // keys, then values
     typename bins::shared_storage bins_of_tile;
     span_storage<rank_type, Threads> span;
@@ -89,7 +91,14 @@ public:
         return sort_tokens<short_token>(shared, order, n, least, width, loses, source, keys_out, values_out, agrees);
       }
     }
-    return sort_tokens<long_token>(shared, order, n, least, width, loses, source, keys_out, values_out, agrees);
+    if constexpr (OnlyShort)
+    {
+      return false;
+    }
+    else
+    {
+      return sort_tokens<long_token>(shared, order, n, least, width, loses, source, keys_out, values_out, agrees);
+    }
   }
 
 private:

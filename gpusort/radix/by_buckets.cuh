@@ -95,7 +95,8 @@ struct sort_staged
                            key_order<Bits, IsFloat>,
                            sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
                            sort_tile_for(sizeof(Bits), value_bytes_v<Value>, Class),
-                           full_bins_of(Class)>;
+                           full_bins_of(Class),
+                           Class == sort_class::long_bucket>;
 };
 
 /// Blocks that sort what fits them.
@@ -325,7 +326,7 @@ __device__ bool map_by_sample(
     }
     return false;
   }
-  return !have_few_digits(n, bits_in_bucket, digits, bits) && !have_too_many_alike(n, bits_in_bucket);
+  return !have_few_digits(n, bits_in_bucket, digits, bits) && !have_many_alike(n, with_values, bits_in_bucket);
 }
 
 /// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know.
@@ -796,29 +797,27 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
   }
 }
 
-/// How blocks sort the buckets of keys alone, but for those that this leaves to a sort by digits: the keys are read again, held in registers, or
-/// counted.
-template <class Bits, bool IsFloat, sort_class Class>
+/// How blocks sort buckets, but for those that this leaves to a sort by digits: keys are read again, counted, or held like those of other blocks.
+template <class Bits, bool IsFloat, class Value, sort_class Class>
 struct buckets_from_memory
 {
   static constexpr rereading_shape shape = rereading_shape_for(sizeof(Bits), Class);
   static constexpr int threads           = shape.threads;
   static constexpr int blocks            = shape.blocks; // a multiprocessor
-  static constexpr int most              = shape.most; // keys
+  static constexpr int most              = shape.most; // elements
 
   using sorter = block::rereading_bin_sort<Bits, key_order<Bits, IsFloat>, threads, most>;
 };
-template <class Bits, bool IsFloat, sort_class Class>
-struct buckets_in_registers
+template <class Bits, bool IsFloat, class Value, sort_class Class>
+struct buckets_like_others
 {
-  static constexpr sort_shape shape = sort_shape_for(sizeof(Bits), 0, Class);
-  static constexpr int threads      = shape.threads;
-  static constexpr int blocks       = sort_blocks_per_sm(sizeof(Bits), 0, Class);
-  static constexpr int most         = shape.threads * shape.items;
+  static constexpr int threads = sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads;
+  static constexpr int blocks  = sort_blocks_per_sm(sizeof(Bits), value_bytes_v<Value>, Class);
+  static constexpr int most    = sort_tile_for(sizeof(Bits), value_bytes_v<Value>, Class);
 
-  using sorter = block_sort<Bits, IsFloat, block::no_values, Class>;
+  using sorter = block_sort<Bits, IsFloat, Value, Class>;
 };
-template <class Bits, bool IsFloat, sort_class>
+template <class Bits, bool IsFloat, class Value, sort_class>
 struct buckets_by_counts
 {
   static constexpr int threads = 1024;
@@ -828,20 +827,20 @@ struct buckets_by_counts
   static constexpr int most = sorter::most;
 };
 
-template <class Bits, bool IsFloat, sort_class Class>
+template <class Bits, bool IsFloat, class Value, sort_class Class>
 using way_of_buckets =
   std::conditional_t<Class == sort_class::counted_bucket,
-                     buckets_by_counts<Bits, IsFloat, Class>,
-                     std::conditional_t<rereads(sizeof(Bits), 0, Class),
-                                        buckets_from_memory<Bits, IsFloat, Class>,
-                                        buckets_in_registers<Bits, IsFloat, Class>>>;
+                     buckets_by_counts<Bits, IsFloat, Value, Class>,
+                     std::conditional_t<rereads(sizeof(Bits), value_bytes_v<Value>, Class),
+                                        buckets_from_memory<Bits, IsFloat, Value, Class>,
+                                        buckets_like_others<Bits, IsFloat, Value, Class>>>;
 
-template <class Bits, bool IsFloat, sort_class Class>
-struct bucket_sort : way_of_buckets<Bits, IsFloat, Class>
+template <class Bits, bool IsFloat, sort_class Class, class Value = block::no_values>
+struct bucket_sort : way_of_buckets<Bits, IsFloat, Value, Class>
 {
-  using way       = way_of_buckets<Bits, IsFloat, Class>;
+  using way       = way_of_buckets<Bits, IsFloat, Value, Class>;
   using by_bins   = typename way::sorter; // or by counts
-  using by_digits = block::digit_sort<Bits, key_order<Bits, IsFloat>, way::threads>;
+  using by_digits = block::digit_sort<Bits, Value, key_order<Bits, IsFloat>, way::threads>;
 
   struct shared_storage
   {
@@ -854,21 +853,23 @@ struct bucket_sort : way_of_buckets<Bits, IsFloat, Class>
   };
 };
 
-/// Sorts buckets of keys alone, of which no crowded ones are listed, into the caller's array, from array number `from`, if the
-/// input is split into buckets: those that are listed, or all but those too large for these blocks, which are listed.
+/// Sorts buckets, of which no crowded ones are listed, into the caller's arrays, from arrays number `from`, if the
+/// input is split into buckets: those that are listed, or all but those too large for these blocks, which are listed. Stable where elements can be told
+/// apart.
 /// Grid: any. Block: bucket_sort's threads. Shared: its storage.
-template <class Bits, bool IsFloat, sort_class Class>
-__global__ void __launch_bounds__(
-  bucket_sort<Bits, IsFloat, Class>::threads,
-  runtime::resident_blocks(bucket_sort<Bits, IsFloat, Class>::threads, bucket_sort<Bits, IsFloat, Class>::blocks))
+template <class Bits, bool IsFloat, sort_class Class, class Value>
+__global__ void __launch_bounds__(bucket_sort<Bits, IsFloat, Class, Value>::threads,
+                                  runtime::resident_blocks(bucket_sort<Bits, IsFloat, Class, Value>::threads,
+                                                           bucket_sort<Bits, IsFloat, Class, Value>::blocks))
   sort_buckets(key_order<Bits, IsFloat> order,
                findings<Bits>* found,
                bucket_table table,
                bool listed,
                int from,
-               buffers<Bits, block::no_values> at)
+               buffers<Bits, Value> at)
 {
-  using sorter = bucket_sort<Bits, IsFloat, Class>;
+  using sorter   = bucket_sort<Bits, IsFloat, Class, Value>;
+  using elements = typename sorter::by_digits::elements;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
 
@@ -885,14 +886,14 @@ __global__ void __launch_bounds__(
     {
       continue;
     }
-    Bits* const keys_in = (from == 0 ? at.keys[0] : at.keys[1]) + begin;
-    Bits* const home    = at.keys[0] + begin;
-    block::contiguous_source<Bits, block::no_values> const elements{keys_in, nullptr};
-    if (!sorter::by_bins::sort(shared.bins, order, size, elements, home, nullptr))
+    elements const home{at.keys[0] + begin, at.values[0] + begin};
+    elements const other{at.keys[1] + begin, at.values[1] + begin};
+    elements const in = from == 0 ? home : other;
+    block::contiguous_source<Bits, Value> const source{in.keys, in.values};
+    if (!sorter::by_bins::sort(shared.bins, order, size, source, home.keys, home.values))
     {
       __syncthreads();
-      Bits* const spare = (from == 0 ? at.keys[1] : at.keys[0]) + begin;
-      sorter::by_digits::sort(shared.digits, order, size, keys_in, spare, home);
+      sorter::by_digits::sort(shared.digits, order, size, in, from == 0 ? other : home, home);
     }
   }
 }

@@ -157,7 +157,7 @@ struct device_with
       starts        = status;
       next_bins     = layout.add(2 * radix_size, sizeof(std::uint64_t));
       begins        = layout.add(buckets + 1, sizeof(std::uint64_t));
-      listed        = layout.add(lists || !(only_long || counts_buckets) ? buckets : 0, sizeof(std::uint32_t));
+      listed        = layout.add(only_long || counts_buckets ? 0 : buckets, sizeof(std::uint32_t));
       stretches     = layout.add(spare, sizeof(block::segment));
       seen_in_tiles = layout.add(wave, sizeof(std::uint32_t));
       repeats       = layout.add(in_wave ? radix_size / 32 : 0, sizeof(std::uint32_t));
@@ -195,6 +195,12 @@ struct device_with
     static constexpr bool sorts_counted(std::size_t room)
     {
       return can_be_counted && bytes_of<sort_class::counted_bucket>() <= room;
+    }
+
+    /// Whether some buckets of this input may be long. Not if others are listed because they are crowded.
+    bool has_long(std::size_t room) const
+    {
+      return sorts_long(room) && !counts_buckets && (only_long || !lists);
     }
 
     /// Whether it has what the buckets of this input take: crowded ones, too.
@@ -236,7 +242,7 @@ struct device_with
       }
       else
       {
-        return bucket_sort<bits, is_float, Class>::most;
+        return bucket_sort<bits, is_float, Class, carried>::most;
       }
     }
 
@@ -248,13 +254,13 @@ struct device_with
       {
         return 0; // there are none
       }
-      else if constexpr (lists)
+      else if constexpr (lists && Class == sort_class::bucket)
       {
         return std::max(sizeof(block_sort_storage<bits, is_float, carried, Class>), medium_bytes());
       }
       else
       {
-        return sizeof(typename bucket_sort<bits, is_float, Class>::shared_storage);
+        return sizeof(typename bucket_sort<bits, is_float, Class, carried>::shared_storage);
       }
     }
   };
@@ -461,7 +467,7 @@ private:
 
     buffers<Bits, Value> const at = plan.with_spare(base, in);
     bool const by_buckets         = looks_for_buckets(plan, room);
-    bool const with_long          = Plan::sorts_long(room) && !plan.counts_buckets; // buckets
+    bool const with_long          = plan.has_long(room); // buckets
     bool const leaves             = by_buckets && plan.leaves;
     int const most_passes         = leaves ? static_cast<int>(least_digits_to_leave) - 1 : digits; // by digits
     static_assert(!Plan::may_leave || least_digits_to_leave <= digits + 1);
@@ -661,7 +667,8 @@ private:
         {
           if (plan.counts_buckets)
           {
-            sort_keys<IsFloat, sort_class::counted_bucket>(stream, order, processors, found, table, false, from, at);
+            sort_each_bucket<IsFloat, sort_class::counted_bucket>(
+              stream, order, processors, found, table, false, from, at);
           }
         }
         if constexpr (Plan::can_have_long)
@@ -669,7 +676,8 @@ private:
           if (with_long)
           {
             bool const listed = !plan.only_long;
-            sort_keys<IsFloat, sort_class::long_bucket>(stream, order, processors, found, table, listed, from, at);
+            sort_each_bucket<IsFloat, sort_class::long_bucket>(
+              stream, order, processors, found, table, listed, from, at);
           }
         }
       }
@@ -778,7 +786,7 @@ private:
     constexpr sort_class all = sort_class::bucket;
     if constexpr (!lists_crowded(sizeof(Bits), value_bytes_v<Value>))
     {
-      sort_keys<IsFloat, all>(stream, order, processors, found, table, false, from, at);
+      sort_each_bucket<IsFloat, all>(stream, order, processors, found, table, false, from, at);
     }
     else
     {
@@ -794,20 +802,21 @@ private:
     return std::min(std::size_t{1} << table.buckets_log2, processors * static_cast<std::size_t>(per_processor));
   }
 
-  /// Sorts buckets of keys alone by blocks of a class: those that are listed, or all that fit them.
-  template <bool IsFloat, sort_class Class, class Bits>
-  static void sort_keys(cudaStream_t stream,
-                        key_order<Bits, IsFloat> const& order,
-                        std::size_t processors,
-                        findings<Bits>* found,
-                        bucket_table const& table,
-                        bool listed,
-                        int from,
-                        buffers<Bits, block::no_values> const& at)
+  /// Sorts buckets by blocks of a class that lists no crowded ones: those that are listed, or all that fit them.
+  template <bool IsFloat, sort_class Class, class Bits, class Value>
+  static void sort_each_bucket(
+    cudaStream_t stream,
+    key_order<Bits, IsFloat> const& order,
+    std::size_t processors,
+    findings<Bits>* found,
+    bucket_table const& table,
+    bool listed,
+    int from,
+    buffers<Bits, Value> const& at)
   {
-    using sorter = bucket_sort<Bits, IsFloat, Class>;
+    using sorter = bucket_sort<Bits, IsFloat, Class, Value>;
     runtime::launch(
-      sort_buckets<Bits, IsFloat, Class>,
+      sort_buckets<Bits, IsFloat, Class, Value>,
       {blocks_for_buckets(table, processors, sorter::blocks), sorter::threads, sizeof(typename sorter::shared_storage)},
       stream,
       order,

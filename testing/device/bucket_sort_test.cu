@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -178,13 +179,15 @@ std::vector<int> sizes_of_buckets(int most)
   return sizes;
 }
 
-/// Buckets of these sizes, of keys `make(i, size)`.
-template <class Key, class Compare, sort_class Class, class Make>
+/// Buckets of these sizes, of keys `make(i, size)`; or, with a Value, of pairs with their numbers.
+template <class Key, class Compare, sort_class Class, class Value = block::no_values, class Make>
 void check_buckets(std::vector<int> const& sizes, Make make, int from)
 {
   using bits            = radix::bits_t<Key>;
   constexpr bool floats = radix::kind_of<Key>() == radix::key_kind::floating_point;
-  using sorter          = radix::bucket_sort<bits, floats, Class>;
+  using sorter          = radix::bucket_sort<bits, floats, Class, Value>;
+  constexpr bool pairs  = !std::is_same_v<Value, block::no_values>;
+  using value           = std::conditional_t<pairs, Value, char>;
   auto const order      = radix::make_key_order<Key, Compare>();
   std::vector<std::uint64_t> begins{0};
   std::vector<bits> keys;
@@ -199,17 +202,22 @@ void check_buckets(std::vector<int> const& sizes, Make make, int from)
     }
     begins.push_back(keys.size());
   }
-  std::vector<bits> expected = keys;
+  std::vector<std::uint32_t> sources(keys.size()); // of what is sorted
+  std::iota(sources.begin(), sources.end(), 0u);
+  std::vector<value> const numbers(sources.begin(), sources.end());
   for (int bucket = 0; bucket < buckets; ++bucket)
   {
-    std::stable_sort(expected.begin() + static_cast<std::ptrdiff_t>(begins[bucket]),
-                     expected.begin() + static_cast<std::ptrdiff_t>(begins[bucket + 1]),
-                     [&](bits a, bits b) { return order.rank_of(a) < order.rank_of(b); });
+    std::stable_sort(sources.begin() + static_cast<std::ptrdiff_t>(begins[bucket]),
+                     sources.begin() + static_cast<std::ptrdiff_t>(begins[bucket + 1]),
+                     [&](std::uint32_t a, std::uint32_t b) { return order.rank_of(keys[a]) < order.rank_of(keys[b]); });
   }
 
-  thrust::device_vector<bits> arrays[2] = {thrust::device_vector<bits>(keys.size()),
-                                           thrust::device_vector<bits>(keys.size())};
-  arrays[from]                          = keys;
+  thrust::device_vector<bits> arrays[2]  = {thrust::device_vector<bits>(keys.size()),
+                                            thrust::device_vector<bits>(keys.size())};
+  thrust::device_vector<value> values[2] = {thrust::device_vector<value>(keys.size()),
+                                            thrust::device_vector<value>(keys.size())};
+  arrays[from]                           = keys;
+  values[from]                           = numbers;
   thrust::device_vector<std::uint64_t> begins_on_device(begins.begin(), begins.end());
   radix::findings<bits> found{};
   found.splits = 1;
@@ -230,10 +238,15 @@ void check_buckets(std::vector<int> const& sizes, Make make, int from)
     thrust::raw_pointer_cast(list.data()),
     nullptr,
     0};
-  radix::buffers<bits, block::no_values> const at{
+  radix::buffers<bits, Value> at{
     {thrust::raw_pointer_cast(arrays[0].data()), thrust::raw_pointer_cast(arrays[1].data())}, {}};
+  if constexpr (pairs)
+  {
+    at.values[0] = thrust::raw_pointer_cast(values[0].data());
+    at.values[1] = thrust::raw_pointer_cast(values[1].data());
+  }
   runtime::launch(
-    radix::sort_buckets<bits, floats, Class>,
+    radix::sort_buckets<bits, floats, Class, Value>,
     {64, sorter::threads, sizeof(typename sorter::shared_storage)},
     nullptr,
     order,
@@ -244,13 +257,14 @@ void check_buckets(std::vector<int> const& sizes, Make make, int from)
     at);
   require(cudaDeviceSynchronize(), "sort of buckets");
 
-  thrust::host_vector<bits> const sorted = arrays[0];
+  thrust::host_vector<bits> const sorted         = arrays[0];
+  thrust::host_vector<value> const values_sorted = values[0];
   for (int bucket = 0; bucket < buckets; ++bucket)
   {
     std::size_t wrong = 0;
     for (std::size_t i = begins[bucket]; i < begins[bucket + 1]; ++i)
     {
-      wrong += sorted[i] != expected[i];
+      wrong += sorted[i] != keys[sources[i]] || (pairs && values_sorted[i] != numbers[sources[i]]);
     }
     ASSERT_EQ(wrong, 0u) << "bucket " << bucket << " of " << sizes[static_cast<std::size_t>(bucket)] << " keys";
   }
@@ -398,6 +412,42 @@ void check_counted()
     SCOPED_TRACE(::testing::Message() << "kind " << static_cast<int>(which));
     check_buckets<Key, thrust::greater<Key>, sort_class::counted_bucket>(
       sizes, [=](std::size_t i, std::size_t n) { return make_key<Key>(which, i, n); }, 0);
+  }
+}
+
+/// Pairs whose keys are close enough for tokens that have their places, too, and others.
+TEST(BucketSort, LongOfPairs)
+{
+  using key     = std::uint32_t;
+  using sorter  = radix::bucket_sort<key, false, sort_class::long_bucket, std::uint32_t>;
+  using compare = thrust::greater<key>;
+  if (sizeof(sorter::shared_storage) > runtime::shared_bytes_of_device())
+  {
+    GTEST_SKIP() << "no such blocks on this device";
+  }
+  auto const order = radix::make_key_order<key, compare>();
+  auto const sizes = sizes_of_buckets(sorter::most);
+  for (int from = 0; from < 2; ++from)
+  {
+    for (close_ranks const ranks :
+         {close_ranks{0, 1 << 16, 1, true},
+          close_ranks{0x12345678, 1 << 17, 1, true}, // the most that tokens have room for
+          close_ranks{0x12345678, (1 << 17) + 1, 1, true},
+          close_ranks{0x12345678, 1 << 17, 1 << 12, false},
+          close_ranks{0x12345678, 100, 1, false}})
+    {
+      SCOPED_TRACE(::testing::Message() << ranks.span << " ranks from " << ranks.least << ", in array " << from);
+      auto const make = [=](std::size_t i, std::size_t n) { return order.bits_of_rank(ranks(i, n)); };
+      check_buckets<key, compare, sort_class::long_bucket, std::uint32_t>(sizes, make, from);
+    }
+    for (kind which : {kind::even, kind::alike, kind::twins, kind::crowds, kind::zeros, kind::in_order})
+    {
+      SCOPED_TRACE(::testing::Message() << "kind " << static_cast<int>(which));
+      check_buckets<key, compare, sort_class::long_bucket, std::uint32_t>(
+        sizes, [=](std::size_t i, std::size_t n) { return make_key<key>(which, i, n); }, from);
+      check_buckets<float, thrust::less<float>, sort_class::long_bucket, std::uint32_t>(
+        sizes, [=](std::size_t i, std::size_t n) { return make_key<float>(which, i, n); }, from);
+    }
   }
 }
 

@@ -51,6 +51,18 @@ struct even_keys
   }
 };
 
+/// The same below a limit.
+struct even_below
+{
+  std::uint64_t limit;
+
+  template <class Key>
+  __device__ Key at(std::uint64_t i) const
+  {
+    return static_cast<Key>(hash(i + 1) % limit);
+  }
+};
+
 /// 16 values, which differ in all digits.
 struct few_values
 {
@@ -151,9 +163,9 @@ __global__ void count_inversions(Key const* keys, std::uint64_t n, Compare comp,
 
 /// Counts positions that are wrong in a stable sort of keys with their positions as values. No wrong one means: every
 /// key is beside the position it came from, and no two elements came from one, because (key, position) only rises.
-template <class Make, class Key, class Compare>
+template <class Make, class Key, class Position, class Compare>
 __global__ void count_wrong_pairs(
-  Make make, Key const* keys, std::uint64_t const* positions, std::uint64_t n, Compare comp, unsigned long long* wrong)
+  Make make, Key const* keys, Position const* positions, std::uint64_t n, Compare comp, unsigned long long* wrong)
 {
   unsigned long long found = 0;
   for (std::uint64_t i = first_index(); i < n; i += stride())
@@ -217,18 +229,18 @@ void sort_keys(Policy policy, std::uint64_t n, Compare comp, Make make = {})
   EXPECT_EQ(before.sum_of_hashes, after.sum_of_hashes);
 }
 
-template <class Key, class Policy, class Compare, class Make = even_keys>
+template <class Key, class Position = std::uint64_t, class Policy, class Compare, class Make = even_keys>
 void sort_pairs(Policy policy, std::uint64_t n, Compare comp, Make make = {})
 {
   std::uint64_t const bytes =
-    n * (sizeof(Key) + sizeof(std::uint64_t))
-    + gpusort::workspace_bytes_by_key(policy, (Key*) nullptr, (Key*) nullptr + n, (std::uint64_t*) nullptr, comp);
+    n * (sizeof(Key) + sizeof(Position))
+    + gpusort::workspace_bytes_by_key(policy, (Key*) nullptr, (Key*) nullptr + n, (Position*) nullptr, comp);
   if (!fits(bytes))
   {
     GTEST_SKIP() << needs(bytes);
   }
-  device_memory<Key> const keys                = allocate_on_device<Key>(n);
-  device_memory<std::uint64_t> const positions = allocate_on_device<std::uint64_t>(n);
+  device_memory<Key> const keys           = allocate_on_device<Key>(n);
+  device_memory<Position> const positions = allocate_on_device<Position>(n);
   device_variable<unsigned long long> const wrong(0);
 
   make_keys<<<blocks, threads>>>(make, keys.get(), n);
@@ -274,6 +286,36 @@ TEST(Large, RadixBeyondLongBuckets)
 {
   sort_long_buckets<std::uint32_t>(radix::most_in_long_buckets + 1);
   sort_long_buckets<std::uint64_t>(radix::most_in_long_buckets + 1);
+}
+
+/// Of which the last is not full, and as many as there may be.
+TEST(Large, RadixPairsInLongBuckets)
+{
+  auto const sort = [](std::uint64_t n, auto comp, auto make) {
+    sort_pairs<std::uint32_t, std::uint32_t>(gpusort::radix_sort(thrust::device), n, comp, make);
+  };
+  sort(radix::most_in_buckets + 1, thrust::less<std::uint32_t>{}, even_keys{});
+  sort(radix::most_in_long_buckets, thrust::less<std::uint32_t>{}, even_keys{});
+  sort(radix::most_in_long_buckets, thrust::greater<std::uint32_t>{}, even_keys{});
+  sort(radix::most_in_long_buckets, thrust::less<std::uint32_t>{}, even_below{3'000'000'000});
+  sort(radix::most_in_long_buckets, thrust::less<std::uint32_t>{}, even_below{5'000'000});
+  sort(radix::most_in_long_buckets, thrust::less<std::uint32_t>{}, uneven_keys{});
+}
+
+/// In parts, of full width, of ranges that are no power of two, and of few values a bucket.
+TEST(Large, RadixCountedBuckets)
+{
+  auto const sort = [](std::uint64_t n, auto make) {
+    sort_keys<std::uint32_t>(gpusort::radix_sort(thrust::device), n, thrust::less<std::uint32_t>{}, make);
+  };
+  std::uint64_t const some = (std::uint64_t{1} << 31) + 12'345;
+  sort(some, even_keys{});
+  sort(some, even_below{3'000'000'000});
+  sort(some, even_below{1'000'000});
+  sort(some, even_below{130'000});
+  sort(some, even_below{60'000});
+  sort(std::uint64_t{1} << 33, even_keys{});
+  sort(std::uint64_t{1} << 33, even_below{300'000});
 }
 
 template <class Key, class Make>

@@ -624,11 +624,11 @@ void expect_that_radix_fits()
   EXPECT_LE(sizeof(medium), std::size_t{99} * 1024) << "what every device has from compute capability 8.6 on";
 }
 
-template <class Bits, radix::sort_class Class>
+template <class Bits, radix::sort_class Class, class Value = block::no_values>
 void expect_that_buckets_fit()
 {
   SCOPED_TRACE(::testing::Message() << "keys of " << sizeof(Bits) << " bytes");
-  using sorter = radix::bucket_sort<Bits, false, Class>;
+  using sorter = radix::bucket_sort<Bits, false, Class, Value>;
   EXPECT_LE((sizeof(typename sorter::shared_storage) + 1024) * sorter::blocks, std::size_t{228} * 1024)
     << "as many to a multiprocessor of an H200 as there are registers for";
   if (Class == radix::sort_class::bucket)
@@ -643,12 +643,13 @@ void expect_that_buckets_fit()
   EXPECT_LE(mean + mean / 16, static_cast<std::size_t>(sorter::most)) << "room for chance";
 }
 
-TEST(SharedMemory, OfBucketsOfKeysAlone)
+TEST(SharedMemory, OfBucketsThatAreNotListed)
 {
   expect_that_buckets_fit<std::uint32_t, radix::sort_class::bucket>();
   expect_that_buckets_fit<std::uint64_t, radix::sort_class::bucket>();
   expect_that_buckets_fit<std::uint32_t, radix::sort_class::long_bucket>();
   expect_that_buckets_fit<std::uint64_t, radix::sort_class::long_bucket>();
+  expect_that_buckets_fit<std::uint32_t, radix::sort_class::long_bucket, std::uint32_t>();
   expect_that_buckets_fit<std::uint32_t, radix::sort_class::counted_bucket>();
 }
 
