@@ -9,7 +9,6 @@
 #include <gpusort/block/warp.cuh>
 
 #include <cstdint>
-#include <limits>
 
 namespace gpusort::block
 {
@@ -20,28 +19,33 @@ class count_sort
 {
   static_assert(sizeof(Bits) == 4);
 
-  // Ranks are counted by their lowest bits: those of keys that are close enough differ in these. A group of them is what a warp writes at once, two
-  // ranks a lane.
+  // Ranks are counted by their lowest bits: those of keys that are close enough differ in these. A group of them is what a thread adds up; a warp
+  // writes two at once, four ranks a lane.
   static constexpr std::uint32_t ranks       = std::uint32_t{1} << 16;
   static constexpr std::uint32_t group_ranks = 64;
   static constexpr std::uint32_t group_words = group_ranks / 2;
   static constexpr std::uint32_t groups      = ranks / group_ranks;
   static constexpr int warps                 = Threads / 32;
   static constexpr int at_once               = 8; // keys that a thread reads
+  static constexpr std::uint32_t step_ranks  = 2 * group_ranks;
+  static constexpr int lane_ranks            = step_ranks / 32;
+  // Keys of such a step that are put in order in shared memory before they are written: with 2^18 keys of 2^16 ranks nearly all have fewer.
+  static constexpr std::uint32_t most_staged = 640;
   static_assert(groups == Threads);
 
 public:
-  static constexpr int most = std::numeric_limits<int>::max();
+  static constexpr int most = 1 << 30;
 
   struct shared_storage
   {
     union
     {
       std::uint32_t counts[ranks / 2]; // two in a word
+      uint2 of_lanes[ranks / lane_ranks];
       uint4 vectors[ranks / 8];
     };
     std::uint32_t begins[groups]; // where the keys of a group begin in the output, from the group of the least on
-    std::uint8_t present[warps][group_ranks]; // the ranks that a group has, as numbers in it
+    std::uint8_t staged[warps][most_staged]; // ranks of a step, as numbers in it: of each key, or those that there are
     warp_sums<std::uint32_t, groups> sums;
     span_storage<Bits, Threads> span;
   };
@@ -130,46 +134,115 @@ private:
     {
       return;
     }
-    std::uint8_t* const present = shared.present[warp];
-    std::uint32_t group         = group_at(shared, from);
-    for (std::uint32_t begin = shared.begins[group]; begin < to; ++group)
+    std::uint8_t* const staged = shared.staged[warp];
+    std::uint32_t group        = group_at(shared, from) / 2 * 2;
+    for (std::uint32_t begin = shared.begins[group]; begin < to; group += 2)
     {
-      std::uint32_t const two     = words_of(shared, first + group)[lane];
-      std::uint32_t const low     = two & 0xffff;
-      std::uint32_t const high    = two >> 16;
-      std::uint32_t const through = inclusive_sum_of_warp(low + high);
-      std::uint32_t const of_low  = begin + through - low - high; // where the lane's keys begin
-      std::uint32_t const of_high = begin + through - high;
-      std::uint32_t const end     = begin + __shfl_sync(all_lanes, through, 31);
-      std::uint32_t const before  = (std::uint32_t{1} << lane) - 1;
-      std::uint32_t number =
-        __popc(__ballot_sync(all_lanes, low != 0) & before) + __popc(__ballot_sync(all_lanes, high != 0) & before);
-      if (low != 0)
+      counted_ranks const own   = counted_ranks::of(shared, first + group, begin);
+      std::uint32_t const end   = __shfl_sync(all_lanes, own.end(), 31);
+      std::uint32_t const place = begin < from ? from : begin;
+      std::uint32_t const last  = end < to ? end : to;
+      auto const base           = static_cast<Bits>((first + group) * group_ranks);
+      auto const write_one      = [&](std::uint32_t at, std::uint32_t number) {
+        keys_out[at] = order.bits_of_rank(static_cast<Bits>(base + number));
+      };
+      if (end - begin <= most_staged)
       {
-        present[number++] = static_cast<std::uint8_t>(lane * 2);
-      }
-      if (high != 0)
-      {
-        present[number] = static_cast<std::uint8_t>(lane * 2 + 1);
-      }
-      __syncwarp();
-      std::uint32_t place = begin < from ? from : begin;
-      // Ranks that are present and begin before `place`.
-      std::uint32_t begun = __popc(__ballot_sync(all_lanes, low != 0 && of_low < place))
-                          + __popc(__ballot_sync(all_lanes, high != 0 && of_high < place));
-      auto const base = static_cast<Bits>((first + group) * group_ranks);
-      for (std::uint32_t const last = end < to ? end : to; place < last; place += 32)
-      {
-        std::uint32_t const starts      = or_of_warp(bit_of(low, of_low - place) | bit_of(high, of_high - place));
-        std::uint32_t const number_here = begun + __popc(starts & (before << 1 | 1)) - 1;
-        if (place + lane < last)
+        std::uint8_t* here = staged + (own.begin - begin);
+#pragma unroll
+        for (int i = 0; i < lane_ranks; ++i)
         {
-          keys_out[place + lane] = order.bits_of_rank(static_cast<Bits>(base + present[number_here]));
+#pragma unroll 1
+          for (std::uint32_t left = own.keys[i]; left > 0; --left)
+          {
+            *here++ = own.number(i);
+          }
         }
-        begun += __popc(starts);
+        __syncwarp();
+        for (std::uint32_t at = place + lane; at < last; at += 32)
+        {
+          write_one(at, staged[at - begin]);
+        }
+      }
+      else
+      {
+        write_long(own, place, last, staged, write_one);
       }
       __syncwarp();
       begin = end;
+    }
+  }
+
+  /// What a lane has of two groups: how many keys of each of its ranks, and where they begin in the output.
+  struct counted_ranks
+  {
+    std::uint32_t keys[lane_ranks];
+    std::uint32_t begin;
+
+    /// Of the group with this number, modulo `groups`, and the next one.
+    __device__ static counted_ranks of(shared_storage const& shared, std::uint32_t group, std::uint32_t begin)
+    {
+      std::uint32_t const lane = threadIdx.x % 32;
+      uint2 const two          = shared.of_lanes[(group * (group_ranks / lane_ranks) + lane) % (ranks / lane_ranks)];
+      counted_ranks own{{two.x & 0xffff, two.x >> 16, two.y & 0xffff, two.y >> 16}, 0};
+      std::uint32_t const all = own.end();
+      own.begin               = begin + inclusive_sum_of_warp(all) - all;
+      return own;
+    }
+
+    __device__ std::uint32_t end() const
+    {
+      return begin + keys[0] + keys[1] + keys[2] + keys[3];
+    }
+
+    /// Of the lane's i-th rank in the step.
+    __device__ static std::uint8_t number(int i)
+    {
+      return static_cast<std::uint8_t>(threadIdx.x % 32 * lane_ranks + static_cast<unsigned>(i));
+    }
+  };
+
+  /// Writes the places [place, last) of a step, however many keys its ranks have: `write_one(at, number of the rank)`.
+  template <class WriteOne>
+  __device__ static void write_long(
+    counted_ranks const& own, std::uint32_t place, std::uint32_t last, std::uint8_t* present, WriteOne const& write_one)
+  {
+    std::uint32_t const lane   = threadIdx.x % 32;
+    std::uint32_t const before = (std::uint32_t{1} << lane) - 1;
+    std::uint32_t number = 0, begun = 0; // ranks that are present, of lanes before, and that begin before `place`
+    std::uint32_t begin = own.begin;
+#pragma unroll
+    for (int i = 0; i < lane_ranks; ++i)
+    {
+      number += __popc(__ballot_sync(all_lanes, own.keys[i] != 0) & before);
+      begun += __popc(__ballot_sync(all_lanes, own.keys[i] != 0 && begin < place));
+      begin += own.keys[i];
+    }
+#pragma unroll
+    for (int i = 0; i < lane_ranks; ++i)
+    {
+      if (own.keys[i] != 0)
+      {
+        present[number++] = own.number(i);
+      }
+    }
+    __syncwarp();
+    for (; place < last; place += 32)
+    {
+      std::uint32_t starts = 0;
+      begin                = own.begin;
+#pragma unroll
+      for (int i = 0; i < lane_ranks; ++i)
+      {
+        starts |= bit_of(own.keys[i], begin - place);
+        begin += own.keys[i];
+      }
+      starts = or_of_warp(starts);
+      if (place + lane < last)
+      {
+        write_one(place + lane, present[begun + __popc(starts & (before << 1 | 1)) - 1]);
+      }
+      begun += __popc(starts);
     }
   }
 

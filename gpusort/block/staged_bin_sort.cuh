@@ -56,8 +56,8 @@ public:
   /// keys are read before any is written, and so are values.
   /// `agrees(a, b)` is asked about all keys that are neighbours in the end, and `all_agree` what follows from that. If it `mends`,
   /// agrees(a, b, came_first) says whether neighbours are in order, as stable as is asked for; those few that are not, change places.
-  /// Returns false, with nothing written, if too many keys are close to each other, or somebody does not agree.
-  /// n <= most. Called by all threads of a block; shared memory may be used again after a barrier.
+  /// Returns false, with nothing written, if too many keys are close to each other, somebody does not agree, or, with `OnlyShort`, some are too far
+  /// from each other. n <= most. Called by all threads of a block; shared memory may be used again after a barrier.
   template <class Source, class Agrees = trusts_ranks>
   __device__ static bool
   sort(shared_storage& shared,

@@ -41,7 +41,7 @@ struct bucket_table
   std::uint32_t* sizes; // zero before the sort
   std::uint64_t* begins; // of each bucket, and where the last one ends
   std::uint32_t*
-    listed; // buckets that bins do not sort, where lists_crowded; of others, the long ones among short ones
+    listed; // buckets that bins do not sort, where lists_crowded; of others, the long ones among short ones; null where all are long
   block::segment* stretches; // of a second level, radix_size
   std::uint32_t launch_stretches; // that a launch of the second level splits
 
@@ -67,7 +67,7 @@ struct bucket_table
 /// What buckets may hold.
 struct bucket_limits
 {
-  std::uint32_t size; // of any: what a block sorts
+  std::uint32_t size; // of any: what a block sorts, or is to count
   std::uint32_t listed_above; // this size, for blocks that sort more than others
   std::uint32_t in_sample; // of any, of the keys of a sample
   std::uint64_t
@@ -326,7 +326,7 @@ __device__ bool map_by_sample(
     }
     return false;
   }
-  return !have_few_digits(n, bits_in_bucket, digits, bits) && !have_many_alike(n, with_values, bits_in_bucket);
+  return !have_few_digits(n, bits_in_bucket, digits, bits) && !have_many_alike(n, with_values, bits);
 }
 
 /// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know.

@@ -534,12 +534,13 @@ private:
           at.keys[0],
           order,
           with_values,
-          bucket_limits{
-            static_cast<std::uint32_t>(fits),
-            static_cast<std::uint32_t>(listed_above),
-            most_in_sample(n, fits),
-            with_long || plan.counts_buckets ? most_expected_evenly(n, plan.buckets_log2) : most_expected(fits),
-            plan.counts_buckets ? most_expected_evenly(n, plan.buckets_log2) : most_expected(fits)},
+          bucket_limits{static_cast<std::uint32_t>(fits),
+                        static_cast<std::uint32_t>(listed_above),
+                        most_in_sample(n, fits),
+                        plan.counts_buckets ? most_expected_counted(n)
+                        : with_long         ? most_expected_evenly(n, plan.buckets_log2)
+                                            : most_expected(fits),
+                        plan.counts_buckets ? most_expected_counted(n) : most_expected(fits)},
           table,
           found,
           work);
@@ -646,8 +647,11 @@ private:
             for (int number = 0; number < stretch_launches; ++number)
             {
               clear_look_back();
-              launch_move(
-                kernel, level, level, spare, {0, plan.part_size, static_cast<std::uint32_t>(number), true, next});
+              launch_move(kernel,
+                          level,
+                          level,
+                          spare,
+                          {0, plan.part_size / 4 * 3, static_cast<std::uint32_t>(number), true, next});
             }
           }
           else

@@ -218,7 +218,8 @@ struct tiling
   std::uint32_t* status; // look_back words: all tiles x radix_size
 };
 
-/// A stretch of the input that one launch can count: all of it, up to 2^30 elements.
+/// What one launch moves: a stretch of the input, which is all of it up to 2^30 elements. At the second level of buckets of more, its number says which
+/// stretches of buckets it is instead.
 struct input_part
 {
   std::size_t begin;
@@ -227,7 +228,7 @@ struct input_part
   bool is_last;
   std::uint64_t* next; // two rows of radix_size, by turns: where this part's keys begin, and the next one's
 
-  /// Where the keys of each digit of a part begin that is not the first.
+  /// Where the keys of each digit, or stretch of buckets, begin of a part that is not the first.
   __device__ std::uint64_t const* begins() const
   {
     return next + number % 2 * radix_size;

@@ -61,8 +61,8 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
 /// The blocks that sort what fits them. For whole inputs: as few elements a thread as do, because instructions that are executed once have to be
 /// fetched, which takes longer than they do; large blocks are for what is too much for medium ones and, as keys are short, not for one block.
 /// Medium blocks sort the shares of a cluster too, and buckets where crowded ones are listed. For buckets: so that two or three blocks fit a
-/// multiprocessor. Long buckets are those of inputs too large for 2^16 of mean_bucket, and of others whose keys are not quite even. Counted ones are
-/// those of inputs too large for these, of keys of 4 bytes: there are as many of them as there are ranks in a bucket, or more.
+/// multiprocessor. Long buckets are those of inputs too large for 2^16 of mean_bucket, and, of keys alone, of others that are not quite even. Counted ones
+/// are those of inputs too large for these, of keys of 4 bytes alone.
 /// Measured on an H200 with CUDA 13.0, uniform u32 in memory, us for the whole sort with small blocks of 256 x 8 and of 512 x 4: 1000 9.7, 8.6; 2000 10.4,
 /// 8.8; with blocks of 512 x 15 and of 512 x 9: 4096 14.0, 11.9; 2^14, in a cluster, 25.1, 20.7; 7000, in one block and in a cluster, 14.9, 18.9.
 enum class sort_class
@@ -126,8 +126,8 @@ __host__ __device__ constexpr int sort_blocks_per_sm(std::size_t key_bytes, std:
   return c != sort_class::bucket || wide ? 1 : key_bytes <= 4 && value_bytes <= 4 ? 3 : 2;
 }
 
-/// Whether blocks that sort buckets list those that bins do not sort, for medium blocks; others sort these digit by digit, which takes
-/// registers that keys alone of up to 8 bytes leave.
+/// Whether blocks that sort buckets list those that bins do not sort, for medium blocks, but for long ones; others sort these digit by
+/// digit, which takes registers that keys alone of up to 8 bytes leave.
 __host__ __device__ constexpr bool lists_crowded(std::size_t key_bytes, std::size_t value_bytes)
 {
   return value_bytes != 0 || key_bytes > 8;
@@ -490,8 +490,8 @@ constexpr bool has_long_buckets(std::size_t key_bytes, std::size_t value_bytes)
 
 inline constexpr std::size_t most_in_long_buckets = mean_long_bucket << most_buckets_log2;
 
-/// Whether buckets of keys and values of so many bytes may be counted: then 2^16 of them have no more than 2^16 ranks each, which is what a block
-/// has shared memory to count.
+/// Whether buckets of keys and values of so many bytes may be counted: 2^16 of equal width have no more than 2^16 ranks each, which is what a block has
+/// shared memory to count. Some have more where they are of equal width by value, and the first and the last may.
 __host__ __device__ constexpr bool has_counted_buckets(std::size_t key_bytes, std::size_t value_bytes)
 {
   return key_bytes == 4 && value_bytes == 0;
@@ -506,18 +506,27 @@ constexpr std::size_t most_in_counted_bucket(std::size_t n)
   return (n >> most_buckets_log2) * 3 / 2;
 }
 
-/// Whether ranks of the buckets of more than most_in_buckets elements, which differ in so many bits, have so many each that they are sorted by digits,
-/// however even they are: half a word might not hold the count of one, or, with values, whose long buckets have bins, these would be crowded. Measured on
-/// an H200, pairs of u32, 2^30, even keys below 2^24, 2^26, 2^27, 2^28 and 2^32, ms by digits 29.1, 30.5, 30.6, 30.6, 31.9 and by buckets 35.1, 31.6, 29.7,
-/// 28.7, 27.7.
-__host__ __device__ constexpr bool have_many_alike(std::uint64_t n, bool with_values, int bits_in_bucket)
+/// The bucket of a key of such an input is expected to have up to this many: a sample of even ones says more once in tens of thousands of times.
+constexpr std::size_t most_expected_counted(std::size_t n)
 {
-  std::uint64_t const most = with_values && n > most_in_buckets ? 8 : std::uint64_t{1} << 14;
-  return n >> most_buckets_log2 >> (bits_in_bucket < 0 ? 0 : bits_in_bucket) > most;
+  return (n >> most_buckets_log2) * 11 / 8;
 }
 
-/// Launches of the second level of an input that has more than one part: so many that, whatever buckets have, no launch has more tiles than a part, and
-/// a power of two.
+/// Whether keys of which so many bits vary are sorted by digits, however even they are, because there are so many of each value: counted, half a word might
+/// not hold their number, and in long buckets of pairs bins are crowded. Measured on an H200, pairs of u32, 2^30, even keys below 2^24, 2^26, 2^27, 2^28 and
+/// 2^32, ms by digits 29.1, 30.5, 30.6, 30.6, 31.9 and by buckets 35.1, 31.6, 29.7, 28.7, 27.7; multiples of 64 and 128 30.7, 30.5 and 38.6, 43.2.
+__host__ __device__ constexpr bool have_many_alike(std::uint64_t n, bool with_values, int varying_bits)
+{
+  std::uint64_t const most =
+    n > most_in_long_buckets ? std::uint64_t{1} << 14
+    : with_values && n > most_in_buckets
+      ? 8
+      : n;
+  return varying_bits < 32 && n >> varying_bits > most;
+}
+
+/// Launches of the second level of an input that has more than one part: a power of two, so many that, whatever buckets have, no launch has more elements than
+/// three quarters of a part.
 constexpr int launches_of_stretches(std::size_t parts)
 {
   int launches = 1;

@@ -383,8 +383,8 @@ void check_counted()
         close_ranks{0x7fff0000, 1 << 16, 1, true},
         close_ranks{0x80000000, 1 << 16, 64, true},
         close_ranks{0xffff0000, 1 << 16, 1, true},
-        close_ranks{0x12345678, (1 << 16) - 56, 1, true}, // of whose groups the last is the first once more
-        close_ranks{0x12345678, (1 << 16) - 64, 1, true},
+        close_ranks{0x12345678, (1 << 16) - 56, 1, true}, // whose groups are just all different
+        close_ranks{0x12345678, (1 << 16) - 55, 1, true}, // whose last is the first once more
         close_ranks{0x80000001, 1 << 16, 1, true}, // too far apart by a group
         close_ranks{0x9ffff000, 1 << 20, 1, true},
         close_ranks{0x9ffffff0, 1000, 1, true},
@@ -440,6 +440,8 @@ TEST(BucketSort, LongOfPairs)
       auto const make = [=](std::size_t i, std::size_t n) { return order.bits_of_rank(ranks(i, n)); };
       check_buckets<key, compare, sort_class::long_bucket, std::uint32_t>(sizes, make, from);
     }
+    check_buckets<key, compare, sort_class::long_bucket, std::uint16_t>(
+      sizes, [](std::size_t i, std::size_t n) { return close_ranks{0x12345678, 1 << 16, 1, true}(i, n); }, from);
     for (kind which : {kind::even, kind::alike, kind::twins, kind::crowds, kind::zeros, kind::in_order})
     {
       SCOPED_TRACE(::testing::Message() << "kind " << static_cast<int>(which));

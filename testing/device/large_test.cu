@@ -63,6 +63,16 @@ struct even_below
   }
 };
 
+/// 2^31 even ones that are nearly in order: neighbours crowd in buckets.
+struct nearly_in_order
+{
+  template <class Key>
+  __device__ Key at(std::uint64_t i) const
+  {
+    return static_cast<Key>(i * 2 ^ (hash(i + 1) & 0xffff));
+  }
+};
+
 /// 16 values, which differ in all digits.
 struct few_values
 {
@@ -314,6 +324,7 @@ TEST(Large, RadixCountedBuckets)
   sort(some, even_below{1'000'000});
   sort(some, even_below{130'000});
   sort(some, even_below{60'000});
+  sort(std::uint64_t{1} << 31, nearly_in_order{});
   sort(std::uint64_t{1} << 33, even_keys{});
   sort(std::uint64_t{1} << 33, even_below{300'000});
 }
