@@ -326,7 +326,10 @@ __device__ bool map_by_sample(
     }
     return false;
   }
-  return !have_few_digits(n, bits_in_bucket, digits, bits) && !have_many_alike(n, with_values, bits);
+  // Where a range is about a multiple of a power of two, more bits than that vary.
+  int const width = bits_in_bucket + buckets_log2;
+  return !have_few_digits(n, bits_in_bucket, digits, bits)
+      && !have_few_values(n, with_values, digits, bits < width ? bits : width);
 }
 
 /// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know.

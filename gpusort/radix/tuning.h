@@ -512,17 +512,19 @@ constexpr std::size_t most_expected_counted(std::size_t n)
   return (n >> most_buckets_log2) * 11 / 8;
 }
 
-/// Whether keys of which so many bits vary are sorted by digits, however even they are, because there are so many of each value: counted, half a word might
-/// not hold their number, and in long buckets of pairs bins are crowded. Measured on an H200, pairs of u32, 2^30, even keys below 2^24, 2^26, 2^27, 2^28 and
-/// 2^32, ms by digits 29.1, 30.5, 30.6, 30.6, 31.9 and by buckets 35.1, 31.6, 29.7, 28.7, 27.7; multiples of 64 and 128 30.7, 30.5 and 38.6, 43.2.
-__host__ __device__ constexpr bool have_many_alike(std::uint64_t n, bool with_values, int varying_bits)
+/// Whether keys that vary in so many digits, and have up to 2^values_log2 values, are sorted by digits, however even they are: beyond long buckets where
+/// that is three passes, or where half a word might not hold how many there are of a value; and pairs in long buckets where bins would be crowded.
+/// Measured on an H200, pairs of u32, 2^30, even keys below 2^24, 2^26, 2^27, 2^28 and 2^32, ms by digits 29.1, 30.5, 30.6, 30.6, 31.9 and by buckets
+/// 35.1, 31.6, 29.7, 28.7, 27.7; multiples of 64 and 128 30.7, 30.5 and 38.6, 43.2; u32, 2^31, below 1,000,000 by buckets 38.8, where four passes by digits
+/// take 40.9.
+__host__ __device__ constexpr bool
+have_few_values(std::uint64_t n, bool with_values, int varying_digits, int values_log2)
 {
-  std::uint64_t const most =
-    n > most_in_long_buckets ? std::uint64_t{1} << 14
-    : with_values && n > most_in_buckets
-      ? 8
-      : n;
-  return varying_bits < 32 && n >> varying_bits > most;
+  if (n > most_in_long_buckets)
+  {
+    return varying_digits <= 3 || (values_log2 < 32 && n >> values_log2 > std::uint64_t{1} << 14);
+  }
+  return with_values && n > most_in_buckets && values_log2 < 32 && n >> values_log2 > 8;
 }
 
 /// Launches of the second level of an input that has more than one part: a power of two, so many that, whatever buckets have, no launch has more elements than

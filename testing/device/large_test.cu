@@ -51,15 +51,16 @@ struct even_keys
   }
 };
 
-/// The same below a limit.
+/// The same of a range.
 struct even_below
 {
   std::uint64_t limit;
+  std::uint64_t least = 0;
 
   template <class Key>
   __device__ Key at(std::uint64_t i) const
   {
-    return static_cast<Key>(hash(i + 1) % limit);
+    return static_cast<Key>(least + hash(i + 1) % limit);
   }
 };
 
@@ -324,6 +325,8 @@ TEST(Large, RadixCountedBuckets)
   sort(some, even_below{1'000'000});
   sort(some, even_below{130'000});
   sort(some, even_below{60'000});
+  sort(some, even_below{1 << 22, (std::uint64_t{1} << 31) - (1 << 21)}); // all bits vary
+  sort(some, even_below{1 << 17, (std::uint64_t{1} << 31) - (1 << 16)});
   sort(std::uint64_t{1} << 31, nearly_in_order{});
   sort(std::uint64_t{1} << 33, even_keys{});
   sort(std::uint64_t{1} << 33, even_below{300'000});
