@@ -93,15 +93,10 @@ public:
   }
 
 private:
-  /// Words of the counts of a group, of those of its number modulo `groups`.
-  __device__ static std::uint32_t const* words_of(shared_storage const& shared, std::uint32_t group)
-  {
-    return shared.counts + group % groups * group_words;
-  }
-
+  /// Keys of the group with this number, modulo `groups`.
   __device__ static std::uint32_t keys_of_group(shared_storage const& shared, std::uint32_t group)
   {
-    std::uint32_t const* const words = words_of(shared, group);
+    std::uint32_t const* const words = shared.counts + group % groups * group_words;
     std::uint32_t keys               = 0;
 #pragma unroll 8
     for (std::uint32_t i = 0; i < group_words; ++i)
