@@ -41,10 +41,16 @@ struct key_vectors
     return (n + static_cast<std::size_t>(skew) + per_vector - 1) / per_vector;
   }
 
+  /// The same without the last, if that lies outside in part.
+  __device__ std::size_t count_before_end() const
+  {
+    return (n + static_cast<std::size_t>(skew)) / per_vector;
+  }
+
   /// Whether vector v has keys in all places.
   __device__ bool is_whole(std::size_t v) const
   {
-    return (v > 0 || skew == 0) && (v + 1) * per_vector <= n + static_cast<std::size_t>(skew);
+    return (v > 0 || skew == 0) && v < count_before_end();
   }
 
   __device__ auto* at(std::size_t v) const
@@ -275,7 +281,16 @@ struct byte_tally
   }
 };
 
-/// Counts of a block's keys of two bytes, two in a word: of all values, or of as many neighbours as there is room for.
+/// The place that counts of a value have among those of all values of two bytes: the bank of shared memory depends on all bits but the lowest, so
+/// that values meet no more often than by chance where they differ in few bits, or by multiples of a power of two. Its own inverse; of
+/// two values at once, one in either half.
+__host__ __device__ constexpr std::uint32_t spread_over_banks(std::uint32_t values)
+{
+  return values ^ (((values >> 5) ^ (values >> 10)) & 0x003e003e);
+}
+
+/// Counts of a block's keys of two bytes, two in a word: of all values, or of as many neighbours as there is room for. Keys are told by
+/// the places of their counts.
 template <bool All>
 class short_tally
 {
@@ -288,7 +303,7 @@ public:
       , words_log2_(words_log2)
       , first_(range << (words_log2 + 1))
       , all_(all)
-      , crowd_(first_)
+      , crowds_{{first_, 0}, {first_ + 1, 0}}
   {}
 
   __device__ void clear() const
@@ -299,79 +314,91 @@ public:
     }
   }
 
-  __device__ void count(std::uint32_t value, std::uint32_t keys = 1)
+  __device__ void count(std::uint32_t value)
   {
-    if (value == crowd_)
-    {
-      in_crowd_ += keys;
-    }
-    else
-    {
-      add(value, keys);
-    }
+    count_beside<0>(spread_over_banks(value), 1);
   }
 
   __device__ void count(uint4 const& vector)
   {
-    std::uint32_t const words[4] = {vector.x, vector.y, vector.z, vector.w};
-    auto const value             = [&](int i) { return i % 2 == 0 ? words[i / 2] & 0xffff : words[i / 2] >> 16; };
-    if (vector.x == vector.y && vector.z == vector.w && vector.x == vector.z && value(0) == value(1))
+    if (((vector.x ^ vector.y) | (vector.z ^ vector.w) | (vector.x ^ vector.z)
+         | (vector.x ^ __funnelshift_l(vector.x, vector.x, 16)))
+        == 0)
     {
-      count(value(0), 8);
+      count_beside<2>(spread_over_banks(vector.x) & 0xffff, 8);
     }
-    else if (is_crowded_)
+    else if (crowded_ == 0)
     {
-#pragma unroll
-      for (int i = 0; i < 8; ++i)
-      {
-        count(value(i));
-      }
+      count_beside<0>(vector);
+    }
+    else if (crowded_ == 1)
+    {
+      count_beside<1>(vector);
     }
     else
     {
-#pragma unroll
-      for (int i = 0; i < 8; ++i)
-      {
-        add(value(i), 1);
-      }
+      count_beside<2>(vector);
     }
   }
 
-  /// Looks for a value that the lanes of the warp have often: each lane counts it for itself. `sample` is any key of the
+  /// Looks for two values that the lanes of the warp have often: each lane counts these for itself. `sample` is any key of the
   /// lane.
   __device__ void look_for_crowd(std::uint32_t sample)
   {
-    constexpr int crowd = 4;
-    is_crowded_         = __popc(__ballot_sync(block::all_lanes, sample == crowd_)) >= crowd;
-    if (!is_crowded_)
-    {
-      std::uint32_t const next = __shfl_sync(block::all_lanes, sample, 0);
-      if (__popc(__ballot_sync(block::all_lanes, sample == next)) >= crowd && in_range(next))
+    constexpr int many  = 3;
+    sample              = spread_over_banks(sample);
+    auto const lanes_of = [&](std::uint32_t place) { return __popc(__ballot_sync(block::all_lanes, sample == place)); };
+    int sizes[2]        = {lanes_of(crowds_[0].place), lanes_of(crowds_[1].place)};
+    auto const order    = [&] {
+      if (sizes[1] > sizes[0])
       {
-        hand_in_crowd();
-        crowd_      = next;
-        is_crowded_ = true;
+        ::cuda::std::swap(crowds_[0], crowds_[1]);
+        ::cuda::std::swap(sizes[0], sizes[1]);
+      }
+    };
+    order();
+    unsigned const others =
+      __ballot_sync(block::all_lanes, sample != crowds_[0].place && sample != crowds_[1].place && in_range(sample));
+    if (others != 0)
+    {
+      std::uint32_t const next = __shfl_sync(block::all_lanes, sample, __ffs(static_cast<int>(others)) - 1);
+      int const size           = lanes_of(next);
+      if (size >= many && size > sizes[1])
+      {
+        hand_in(crowds_[1]);
+        crowds_[1] = {next, 0};
+        sizes[1]   = size;
+        order();
       }
     }
+    crowded_ = (sizes[0] >= many ? 1 : 0) + (sizes[1] >= many ? 1 : 0);
   }
 
   /// Hands in what counts have beyond half of what they can hold. Called by all threads.
   __device__ void settle() const
   {
+    constexpr unsigned at_once = 2; // vectors, of at least 2^11
     __syncthreads();
-#pragma unroll 8
-    for (unsigned i = threadIdx.x; i < (1u << words_log2_) / 4; i += count_threads)
+#pragma unroll 4
+    for (unsigned first = threadIdx.x; first < (1u << words_log2_) / 4; first += at_once * count_threads)
     {
-      uint4 const four = reinterpret_cast<uint4 const*>(words_)[i];
-      if (((four.x | four.y | four.z | four.w) & 0x80008000) != 0)
+      std::uint32_t any = 0;
+#pragma unroll
+      for (unsigned i = 0; i < at_once; ++i)
       {
-        for (unsigned at = i * 4; at < i * 4 + 4; ++at)
+        uint4 const four = reinterpret_cast<uint4 const*>(words_)[first + i * count_threads];
+        any |= four.x | four.y | four.z | four.w;
+      }
+      if ((any & upper_halves) != 0)
+      {
+        for (unsigned i = 0; i < at_once * 4; ++i)
         {
-          std::uint32_t const halves = words_[at] & 0x80008000;
+          unsigned const at          = (first + i / 4 * count_threads) * 4 + i % 4;
+          std::uint32_t const halves = words_[at] & upper_halves;
           if (halves != 0)
           {
             words_[at] -= halves;
-            all_.add_two(first_ + at * 2, halves & 0xffff, halves >> 16);
+            all_.add_two(even_value_at(at), halves & 0xffff, halves >> 16);
           }
         }
       }
@@ -382,7 +409,8 @@ public:
   /// Adds all to the counts in device memory. Called by all threads, after a barrier.
   __device__ void hand_in()
   {
-    hand_in_crowd();
+    hand_in(crowds_[0]);
+    hand_in(crowds_[1]);
     // Blocks begin at different places, so that they do not all wait for the same.
     std::uint32_t const turn = (blockIdx.x * 0x9e3779b9u) >> 17;
 #pragma unroll 4
@@ -392,32 +420,68 @@ public:
       std::uint32_t const word = words_[at];
       if (word != 0)
       {
-        all_.add_two(first_ + at * 2, word & 0xffff, word >> 16);
+        all_.add_two(even_value_at(at), word & 0xffff, word >> 16);
       }
     }
   }
 
 private:
-  __device__ bool in_range(std::uint32_t value) const
+  static constexpr std::uint32_t upper_halves = 0x80008000; // of what two counts of a word can hold
+
+  /// A value that lanes count for themselves.
+  struct crowd
   {
-    return All || (value - first_) >> (words_log2_ + 1) == 0;
+    std::uint32_t place;
+    std::uint32_t keys; // of this lane
+  };
+
+  __device__ std::uint32_t even_value_at(std::uint32_t word) const
+  {
+    return spread_over_banks(first_ + word * 2);
   }
 
-  __device__ void add(std::uint32_t value, std::uint32_t keys) const
+  __device__ bool in_range(std::uint32_t place) const
   {
-    if (in_range(value))
+    return All || (place - first_) >> (words_log2_ + 1) == 0;
+  }
+
+  /// Counts keys, those of the first `Crowds` crowds for this lane.
+  template <int Crowds>
+  __device__ void count_beside(std::uint32_t place, std::uint32_t keys)
+  {
+    bool is_counted = in_range(place);
+#pragma unroll
+    for (int i = 0; i < Crowds; ++i)
     {
-      atomicAdd(&words_[(All ? value : value - first_) / 2], value % 2 != 0 ? keys << 16 : keys);
+      bool const is_in_crowd = place == crowds_[i].place;
+      crowds_[i].keys += is_in_crowd ? keys : 0;
+      is_counted = is_counted && !is_in_crowd;
+    }
+    if (is_counted)
+    {
+      atomicAdd(&words_[(All ? place : place - first_) / 2], place % 2 != 0 ? keys << 16 : keys);
     }
   }
 
-  __device__ void hand_in_crowd()
+  template <int Crowds>
+  __device__ void count_beside(uint4 const& vector)
   {
-    std::uint32_t const sum = block::sum_of_warp(in_crowd_);
-    in_crowd_               = 0;
+    std::uint32_t const words[4] = {vector.x, vector.y, vector.z, vector.w};
+#pragma unroll
+    for (std::uint32_t const two : words)
+    {
+      std::uint32_t const places = spread_over_banks(two);
+      count_beside<Crowds>(places & 0xffff, 1);
+      count_beside<Crowds>(places >> 16, 1);
+    }
+  }
+
+  __device__ void hand_in(crowd const& c) const
+  {
+    std::uint32_t const sum = block::sum_of_warp(c.keys);
     if (threadIdx.x % 32 == 0 && sum != 0)
     {
-      all_.add(crowd_, sum);
+      all_.add(spread_over_banks(c.place), sum);
     }
   }
 
@@ -425,9 +489,8 @@ private:
   int words_log2_;
   std::uint32_t first_; // of the values that are counted
   value_counts all_;
-  std::uint32_t crowd_; // a value that lanes count for themselves
-  std::uint32_t in_crowd_ = 0;
-  bool is_crowded_        = false; // here, by that value
+  crowd crowds_[2]; // the larger one first
+  int crowded_ = 0; // how many of them lanes have often here
 };
 
 /// Counts the keys that this block has of those of the grid: up to count_rows vectors a thread, and then again. Called by all
@@ -437,45 +500,67 @@ __device__ void count_share(key_vectors<Bits const> const& keys, int rows, Tally
 {
   std::size_t const vectors = keys.count();
   std::size_t const chunk   = static_cast<std::size_t>(rows) * count_threads;
+  std::size_t const stride  = gridDim.x * chunk;
   // A warp's rows are neighbours, so that what is alike in the input often is in a warp.
   std::size_t const own = threadIdx.x / 32 * static_cast<unsigned>(rows) * 32 + threadIdx.x % 32;
+  auto const is_full    = [&](std::size_t begin) {
+    return begin + chunk <= keys.count_before_end() && (begin != 0 || keys.skew == 0);
+  };
   uint4 ahead[count_rows];
-  auto const load = [&](std::size_t first) {
-#pragma unroll
-    for (int row = 0; row < count_rows; ++row)
+  auto const load = [&](std::size_t begin) {
+    if (is_full(begin))
     {
-      std::size_t const v = first + static_cast<std::size_t>(row) * 32;
-      ahead[row]          = row < rows && keys.is_whole(v) ? *keys.at(v) : uint4{0, 0, 0, 0};
+      auto* const from = keys.at(begin + own);
+#pragma unroll
+      for (int row = 0; row < count_rows; ++row)
+      {
+        if (row < rows)
+        {
+          ahead[row] = from[row * 32];
+        }
+      }
     }
   };
-  load(blockIdx.x * chunk + own);
-  for (std::size_t begin = blockIdx.x * chunk; begin < vectors; begin += gridDim.x * chunk)
+  load(blockIdx.x * chunk);
+  for (std::size_t begin = blockIdx.x * chunk; begin < vectors; begin += stride)
   {
-    uint4 now[count_rows];
-#pragma unroll
-    for (int row = 0; row < count_rows; ++row)
+    if (is_full(begin))
     {
-      now[row] = ahead[row];
-    }
-    load(begin + gridDim.x * chunk + own);
-    tally.look_for_crowd(now[0].x & 0xffff);
+      uint4 now[count_rows];
 #pragma unroll
-    for (int row = 0; row < count_rows; ++row)
-    {
-      std::size_t const v = begin + own + static_cast<std::size_t>(row) * 32;
-      if (row < rows && v < vectors)
+      for (int row = 0; row < count_rows; ++row)
       {
-        if (keys.is_whole(v))
+        now[row] = ahead[row];
+      }
+      load(begin + stride);
+      tally.look_for_crowd(now[0].x & 0xffff);
+#pragma unroll
+      for (int row = 0; row < count_rows; ++row)
+      {
+        if (row < rows)
         {
           tally.count(now[row]);
         }
-        else
+      }
+    }
+    else
+    {
+      load(begin + stride);
+#pragma unroll 1
+      for (int row = 0; row < rows; ++row)
+      {
+        std::size_t const v = begin + own + static_cast<std::size_t>(row) * 32;
+        if (keys.is_whole(v))
+        {
+          tally.count(*keys.at(v));
+        }
+        else if (v < vectors)
         {
           keys.for_each_of_part(v, [&](std::size_t key, int) { tally.count(keys.keys[key]); });
         }
       }
     }
-    if (begin + gridDim.x * chunk < vectors)
+    if (begin + stride < vectors)
     {
       tally.settle();
     }
@@ -807,70 +892,88 @@ class rank_writer
 public:
   static constexpr int tile_vectors = Threads * rows;
 
+  __host__ __device__ static std::size_t tiles_of(vectors_type const& keys)
+  {
+    return (keys.count() + tile_vectors - 1) / tile_vectors;
+  }
+
   struct shared_storage
   {
     uint4 marks[tile_vectors];
     std::uint32_t last_marked[rows * warps]; // of each warp, row by row
   };
 
-  /// Writes the tile-th tile. begins: where each rank begins, and behind the last, n. Called by all threads; shared memory may be
-  /// used again after a barrier.
+  /// Writes the tiles from `tile` up to `end`; nothing if all keys are one, which lie there already. begins: where each rank begins, and
+  /// behind the last, n. Called by all threads; shared memory may be used again after a barrier.
   __device__ static void write(shared_storage& shared,
                                ranked_keys<Bits, IsFloat> const& keys,
                                vectors_type const& to,
                                rank_begins const& begins,
-                               std::size_t tile)
+                               std::size_t tile,
+                               std::size_t end)
   {
-    std::size_t const first = tile * tile_vectors;
-    auto const place_of = [&](std::size_t vector) { return vector * per_vector - static_cast<std::size_t>(to.skew); };
-    std::size_t const begin = tile == 0 ? 0 : place_of(first);
-    std::size_t const end   = place_of(first + tile_vectors) < to.n ? place_of(first + tile_vectors) : to.n;
-    std::uint32_t lowest = 0, highest = 0;
-    find_ranks(begins, begin, end - 1, lowest, highest);
-
-    uint4 held[rows];
-    if (lowest == highest && keys.are_alike(lowest))
+    auto const place_of  = [&](std::size_t vector) { return vector * per_vector - static_cast<std::size_t>(to.skew); };
+    std::uint32_t lowest = find_rank(begins, tile == 0 ? 0 : place_of(tile * tile_vectors));
+    if (begins[lowest + 1] - begins[lowest] == to.n)
     {
-#pragma unroll
-      for (uint4& vector : held)
-      {
-        vector = filled_with(keys.at(lowest, begin));
-      }
-    }
-    else
-    {
-      fill(shared, keys, begins, place_of(first), lowest, highest, held);
+      return;
     }
 #pragma unroll
     for (int row = 0; row < rows; ++row)
     {
-      std::size_t const v = first + static_cast<std::size_t>(row * Threads) + threadIdx.x;
-      if (to.is_whole(v))
+      shared.marks[row * Threads + threadIdx.x] = uint4{0, 0, 0, 0};
+    }
+    __syncthreads();
+    for (; tile < end; ++tile)
+    {
+      std::size_t const first  = tile * tile_vectors;
+      std::size_t const behind = place_of(first + tile_vectors);
+      std::uint32_t const highest =
+        mark_ranks(shared, begins, lowest, place_of(first), (behind < to.n ? behind : to.n) - 1);
+      uint4 held[rows];
+      if (highest == lowest && keys.are_alike(lowest))
       {
-        *to.at(v) = held[row];
+#pragma unroll
+        for (uint4& vector : held)
+        {
+          vector = filled_with(keys.at(lowest, tile == 0 ? 0 : place_of(first)));
+        }
       }
-      else if (v < to.count())
+      else
       {
-        to.for_each_of_part(v, [&](std::size_t key, int place) { to.keys[key] = key_in(held[row], place); });
+        take_marks(shared, keys, place_of(first), lowest, held);
+      }
+      lowest = highest;
+#pragma unroll
+      for (int row = 0; row < rows; ++row)
+      {
+        std::size_t const v = first + static_cast<std::size_t>(row * Threads) + threadIdx.x;
+        if (to.is_whole(v))
+        {
+          *to.at(v) = held[row];
+        }
+        else if (v < to.count())
+        {
+          to.for_each_of_part(v, [&](std::size_t key, int place) { to.keys[key] = key_in(held[row], place); });
+        }
       }
     }
   }
 
 private:
-  /// The ranks that the keys in two places have: the last that begin no later.
-  __device__ static void find_ranks(
-    rank_begins const& begins, std::uint64_t first, std::uint64_t last, std::uint32_t& lowest, std::uint32_t& highest)
+  /// The rank of the key in a place: the last that begins no later.
+  __device__ static std::uint32_t find_rank(rank_begins const& begins, std::uint64_t place)
   {
+    std::uint32_t rank = 0;
     for (std::uint32_t among = key_values<Bits>; among > 1;)
     {
       std::uint32_t const stride = among > Threads ? among / Threads : 1;
       std::uint32_t const own    = threadIdx.x * stride;
-      bool const before_first    = own < among && begins[lowest + own] <= first;
-      bool const before_last     = own < among && begins[highest + own] <= last;
-      lowest += (__syncthreads_count(before_first) - 1) * stride;
-      highest += (__syncthreads_count(before_last) - 1) * stride;
+      bool const is_before       = own < among && begins[rank + own] <= place;
+      rank += (__syncthreads_count(is_before) - 1) * stride;
       among = stride;
     }
+    return rank;
   }
 
   __device__ static Bits key_in(uint4 const& vector, int place)
@@ -880,23 +983,37 @@ private:
     return static_cast<Bits>(word >> (place * static_cast<int>(sizeof(Bits)) % 4 * 8));
   }
 
-  __device__ static void
-  fill(shared_storage& shared,
-       ranked_keys<Bits, IsFloat> const& keys,
-       rank_begins const& begins,
-       std::size_t first_place,
-       std::uint32_t lowest,
-       std::uint32_t highest,
-       uint4 (&held)[rows])
+  /// Marks the first place of every rank above `lowest` that begins up to the last place of a tile. Returns the rank of the key there.
+  /// After: a barrier.
+  __device__ static std::uint32_t mark_ranks(
+    shared_storage& shared,
+    rank_begins const& begins,
+    std::uint32_t lowest,
+    std::size_t first_place,
+    std::size_t last_place)
   {
-#pragma unroll
-    for (int row = 0; row < rows; ++row)
+    auto const mark = [&](std::uint32_t rank, std::uint64_t begin) {
+      reinterpret_cast<Bits*>(shared.marks)[begin - first_place] = static_cast<Bits>(rank);
+    };
+    std::uint32_t const own = lowest + 1 + threadIdx.x;
+    bool is_here            = false;
+    if (own < key_values<Bits>)
     {
-      shared.marks[row * Threads + threadIdx.x] = uint4{0, 0, 0, 0};
+      std::uint64_t const begin = begins[own];
+      is_here                   = begin <= last_place;
+      if (is_here && begin < begins[own + 1])
+      {
+        mark(own, begin);
+      }
     }
-    __syncthreads();
+    int const here = __syncthreads_count(is_here);
+    if (here < Threads)
+    {
+      return lowest + here;
+    }
+    std::uint32_t const highest = find_rank(begins, last_place);
 #pragma unroll 4
-    for (std::uint32_t four = lowest / 4 + threadIdx.x; four <= highest / 4; four += Threads)
+    for (std::uint32_t four = (lowest + 1 + Threads) / 4 + threadIdx.x; four <= highest / 4; four += Threads)
     {
       std::uint64_t found[5];
       begins.read_five(four * 4, found);
@@ -906,12 +1023,21 @@ private:
         std::uint32_t const rank = four * 4 + i;
         if (found[i] < found[i + 1] && rank > lowest && rank <= highest)
         {
-          reinterpret_cast<Bits*>(shared.marks)[found[i] - first_place] = static_cast<Bits>(rank);
+          mark(rank, found[i]);
         }
       }
     }
     __syncthreads();
+    return highest;
+  }
 
+  /// The keys of a tile whose ranks have been marked, the first of which has the rank `lowest` or one that is marked. Unmarks all.
+  __device__ static void take_marks(shared_storage& shared,
+                                    ranked_keys<Bits, IsFloat> const& keys,
+                                    std::size_t first_place,
+                                    std::uint32_t lowest,
+                                    uint4 (&held)[rows])
+  {
     int const warp = static_cast<int>(threadIdx.x) / 32;
     int const lane = static_cast<int>(threadIdx.x) % 32;
     std::uint32_t before[rows]; // the greatest rank marked in the warp's vectors before
@@ -923,9 +1049,10 @@ private:
       before[row]         = 0;
       if (__any_sync(block::all_lanes, has_marks(held[row])))
       {
-        up_to                        = inclusive_greatest_of_warp(greatest_in(held[row]));
-        std::uint32_t const previous = __shfl_up_sync(block::all_lanes, up_to, 1);
-        before[row]                  = lane == 0 ? 0 : previous;
+        shared.marks[row * Threads + threadIdx.x] = uint4{0, 0, 0, 0};
+        up_to                                     = inclusive_greatest_of_warp(greatest_in(held[row]));
+        std::uint32_t const previous              = __shfl_up_sync(block::all_lanes, up_to, 1);
+        before[row]                               = lane == 0 ? 0 : previous;
       }
       if (lane == 31)
       {
@@ -1012,11 +1139,22 @@ private:
   }
 };
 
+/// A block's share of so many tiles: about as many as the others have, side by side.
+struct tile_share
+{
+  std::size_t begin, end;
+
+  __device__ explicit tile_share(std::size_t tiles)
+      : begin(tiles * blockIdx.x / gridDim.x)
+      , end(tiles * (blockIdx.x + 1) / gridDim.x)
+  {}
+};
+
 /// Writes all keys of two bytes anew.
-/// Grid: a block for each tile of rank_writer. Block: write_threads. Shared: its storage, by itself.
+/// Grid: no more blocks than rank_writer has tiles. Block: write_threads. Shared: its storage, by itself.
 /// Before: begins are complete, and signs where there are zeros of both.
 template <class Bits, bool IsFloat>
-__global__ void __launch_bounds__(write_threads, runtime::resident_blocks(write_threads, write_blocks_per_sm(IsFloat)))
+__global__ void __launch_bounds__(write_threads, runtime::resident_blocks(write_threads, write_blocks_per_sm))
   write_ranked(Bits* keys, std::size_t n, key_order<Bits, IsFloat> order, rank_begins begins, zero_signs signs)
 {
   using writer = rank_writer<Bits, IsFloat, write_threads, write_rows>;
@@ -1028,7 +1166,9 @@ __global__ void __launch_bounds__(write_threads, runtime::resident_blocks(write_
     ranked.of_both_signs = zeros::of(order, begins);
     ranked.signs         = signs;
   }
-  writer::write(shared, ranked, key_vectors<Bits>(keys, n), begins, blockIdx.x);
+  key_vectors<Bits> const to(keys, n);
+  tile_share const share(writer::tiles_of(to));
+  writer::write(shared, ranked, to, begins, share.begin, share.end);
 }
 
 /// Where the keys of each rank begin, of keys of one byte, in shared memory.
@@ -1057,10 +1197,10 @@ struct byte_begins
 };
 
 /// Writes all keys of one byte anew.
-/// Grid: a block for each tile of rank_writer. Block: write_threads. Shared: its storage, by itself.
+/// Grid: no more blocks than rank_writer has tiles. Block: write_threads. Shared: its storage, by itself.
 /// Before: counts are complete.
 template <class Bits>
-__global__ void __launch_bounds__(write_threads, runtime::resident_blocks(write_threads, write_blocks_per_sm(false)))
+__global__ void __launch_bounds__(write_threads, runtime::resident_blocks(write_threads, write_blocks_per_sm))
   write_bytes(Bits* keys, std::size_t n, key_order<Bits, false> order, value_counts counts)
 {
   using writer = rank_writer<Bits, false, write_threads, write_rows>;
@@ -1070,7 +1210,9 @@ __global__ void __launch_bounds__(write_threads, runtime::resident_blocks(write_
   rank_begins const found =
     begins.find(n, [&](unsigned rank) { return counts[order.bits_of_rank(static_cast<Bits>(rank))]; });
   __syncthreads();
-  writer::write(shared, {order}, key_vectors<Bits>(keys, n), found, blockIdx.x);
+  key_vectors<Bits> const to(keys, n);
+  tile_share const share(writer::tiles_of(to));
+  writer::write(shared, {order}, to, found, share.begin, share.end);
 }
 
 /// What one block needs to count and write keys of one byte.
@@ -1104,11 +1246,8 @@ __global__ void __launch_bounds__(count_threads)
     shared.begins.find(n, [&](unsigned rank) { return tally.sum_of(order.bits_of_rank(static_cast<Bits>(rank))); });
   __syncthreads();
   key_vectors<Bits> const to(keys, n);
-  for (std::size_t tile = 0; tile * bytes_in_block_storage::writer::tile_vectors < to.count(); ++tile)
-  {
-    bytes_in_block_storage::writer::write(shared.written, {order}, to, begins, tile);
-    __syncthreads();
-  }
+  using writer = bytes_in_block_storage::writer;
+  writer::write(shared.written, {order}, to, begins, 0, writer::tiles_of(to));
 }
 
 } // namespace gpusort::radix

@@ -417,11 +417,11 @@ private:
       rows,
       words_log2,
       counts);
-    using writer            = rank_writer<Bits, IsFloat, write_threads, write_rows>;
-    std::size_t const tiles = runtime::blocks_for(vectors, writer::tile_vectors);
+    using writer              = rank_writer<Bits, IsFloat, write_threads, write_rows>;
+    std::size_t const writers = std::min(writer::tiles_of({keys, n}), processors * write_blocks_per_sm);
     if constexpr (bytes)
     {
-      runtime::launch(write_bytes<Bits>, {tiles, write_threads}, stream, keys, n, order, counts);
+      runtime::launch(write_bytes<Bits>, {writers, write_threads}, stream, keys, n, order, counts);
     }
     else
     {
@@ -440,7 +440,7 @@ private:
       {
         runtime::launch(list_signs<Bits>, {zero_blocks, zero_threads}, stream, keys, n, order, begins, signs);
       }
-      runtime::launch(write_ranked<Bits, IsFloat>, {tiles, write_threads}, stream, keys, n, order, begins, signs);
+      runtime::launch(write_ranked<Bits, IsFloat>, {writers, write_threads}, stream, keys, n, order, begins, signs);
     }
   }
 

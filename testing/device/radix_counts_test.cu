@@ -15,11 +15,13 @@
 #include <cuda_fp16.h>
 #include <thrust/execution_policy.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <set>
 #include <type_traits>
 #include <vector>
 
@@ -154,6 +156,38 @@ std::vector<std::size_t> sizes(std::size_t key_bytes)
   return all;
 }
 
+/// Every value has a place of its own, is found again by it, and shares its word with the value that differs in the lowest bit; two values
+/// in a word are spread like each by itself.
+TEST(RadixCounts, PlacesOfCounts)
+{
+  std::vector<bool> taken(std::size_t{1} << 16);
+  for (std::uint32_t value = 0; value < taken.size(); ++value)
+  {
+    std::uint32_t const place = spread_over_banks(value);
+    ASSERT_LT(place, taken.size());
+    ASSERT_FALSE(taken[place]) << value;
+    taken[place] = true;
+    ASSERT_EQ(spread_over_banks(place), value);
+    ASSERT_EQ(spread_over_banks(value ^ 1), place ^ 1) << value;
+    std::uint32_t const other = mixed(value) & 0xffff;
+    ASSERT_EQ(spread_over_banks(value | other << 16), place | spread_over_banks(other) << 16) << value;
+  }
+}
+
+/// What a warp counts at once lies in as many banks where values are a power of two apart.
+TEST(RadixCounts, BanksOfMultiples)
+{
+  for (int log2 = 1; log2 <= 11; ++log2)
+  {
+    std::set<std::uint32_t> banks;
+    for (std::uint32_t lane = 0; lane < 32; ++lane)
+    {
+      banks.insert(spread_over_banks(lane << log2) / 2 % 32);
+    }
+    EXPECT_EQ(banks.size(), 32u) << "multiples of 2^" << log2;
+  }
+}
+
 TEST(RadixCounts, EverySize)
 {
   for_all_keys([](auto k) {
@@ -209,6 +243,12 @@ constexpr distribution distributions[] = {
   {"sorted", [](std::size_t i, std::size_t n, int bits) { return (std::uint64_t{i} << bits) / n; }},
   {"reversed", [](std::size_t i, std::size_t n, int bits) { return (std::uint64_t{n - 1 - i} << bits) / n; }},
   {"few values", [](std::size_t i, std::size_t, int) { return mixed(i) % 7 * 0x2f31; }},
+  {"two values and others",
+   [](std::size_t i, std::size_t, int) {
+     return mixed(i) % 5 < 4 ? std::uint64_t{mixed(i) % 3 == 0 ? 0x80u : 0x81u} : mixed(~i);
+   }},
+  {"multiples of 64", [](std::size_t i, std::size_t, int) { return mixed(i) << 6; }},
+  {"few bits", [](std::size_t i, std::size_t, int) { return mixed(i) & mixed(~i) & mixed(i * i + 1); }},
   {"few often, many seldom", [](std::size_t i, std::size_t, int) { return (mixed(~i) & 0xffff) >> mixed(i) % 17; }},
   {"nearly all", [](std::size_t i, std::size_t, int) { return i % 9973 == 5000 ? mixed(i) : 0x80; }},
   {"all but the last", [](std::size_t i, std::size_t n, int) { return std::uint64_t{i + 1 == n ? 3u : 0x9091u}; }},
@@ -384,11 +424,13 @@ void check_kernels(host_array<Key> const& keys, std::size_t offset)
     bits* const first          = memory.load(plain, offset);
     auto const words           = cleared<std::uint64_t>(key_values<bits>);
     value_counts const counts{words.get(), in_halves};
-    std::size_t const tiles = gpusort::runtime::blocks_for(key_vectors<bits>(first, n).count(), writer::tile_vectors);
+    // A tile for each block, and blocks that take turns in them.
+    std::size_t const tiles   = writer::tiles_of({first, n});
+    std::size_t const writers = in_halves ? std::min<std::size_t>(tiles, 3) : tiles;
     if constexpr (sizeof(bits) == 1)
     {
       count<true>(memory, 3, 1, 15, counts);
-      gpusort::runtime::launch(write_bytes<bits>, {tiles, write_threads}, nullptr, first, n, order, counts);
+      gpusort::runtime::launch(write_bytes<bits>, {writers, write_threads}, nullptr, first, n, order, counts);
     }
     else
     {
@@ -407,7 +449,7 @@ void check_kernels(host_array<Key> const& keys, std::size_t offset)
           list_signs<bits>, {zero_blocks, zero_threads}, nullptr, first, n, order, begins, signs);
       }
       gpusort::runtime::launch(
-        write_ranked<bits, is_float>, {tiles, write_threads}, nullptr, first, n, order, begins, signs);
+        write_ranked<bits, is_float>, {writers, write_threads}, nullptr, first, n, order, begins, signs);
       require(cudaDeviceSynchronize(), "write_ranked"); // before memory is given back
     }
     EXPECT_TRUE(memory.holds(expected));
