@@ -167,8 +167,8 @@ have_few_digits(std::uint64_t n, int bits_in_bucket, int varying_digits, int var
 /// Uneven keys that vary in so many digits are left to a sample sort, which moves them two or three times. Measured on an H200, us by digits and so:
 /// the AND of three, that of five, half of them alike, `gaussian`, and even keys, who pay for the launches: u64 2^22 365, 359; 351, 305; 359, 281; 192, 206; 159, 173;
 /// 2^23 615, 539; 600, 435; 600, 385; 300, 314; 265, 279; 2^28 14,800, 14,830; 14,030, 9,280; 14,390, 9,010; 7,270, 7,350; 6,190, 6,270; (u64, u32) 2^23 726, 735;
-/// 683, 640; 729, 564; 751, 495; 392, 401; 2^24 1,288, 1,285; 1,211, 1,071; 1,279, 937; 1,338, 831; 696, 701; 2^28, which takes a third level of splits, 18,810, 20,710; 17,550, 15,080; 18,470, 14,410;
-/// 19,370, 14,280; 9,490, 9,560; pairs of u64, of a version before, the first, the fourth and the last 2^21 297, 311; 305, 210; 149, 158; 2^22 499, 514; 518, 342; 255, 266; 2^28 23,303, 21,706; 24,958, 16,022;
+/// 683, 640; 729, 564; 751, 495; 392, 401; 2^24 1,288, 1,285; 1,211, 1,071; 1,279, 937; 1,338, 831; 696, 701; 2^28, which takes a third level of splits (11 * 2^24 do not), 18,910, 20,760;
+/// 17,630, 14,870; 18,230, 12,530; 19,410, 14,180; 9,450, 9,490; pairs of u64, of a version before, the first, the fourth and the last 2^21 297, 311; 305, 210; 149, 158; 2^22 499, 514; 518, 342; 255, 266; 2^28 23,303, 21,706; 24,958, 16,022;
 /// 10,907, 10,990; u128 2^18 184, 134 (`gaussian` is even); 54, 65; 2^20 305, 190; 313, 197; 90, 92; 2^26 11,621, 6,329; 11,990, 6,435; 3,208, 3,236. With values of
 /// more than 8 bytes, which are not sorted by value, it was not measured.
 inline constexpr std::uint32_t least_digits_to_leave = 7;
@@ -191,7 +191,7 @@ constexpr sizes_to_leave sizes_to_leave_for(std::size_t key_bytes, std::size_t v
     return {0, 0};
   }
   return value_bytes == 0 ? sizes_to_leave{std::size_t{1} << 23, std::size_t{1} << 28}
-       : value_bytes < 8  ? sizes_to_leave{std::size_t{1} << 24, std::size_t{1} << 27}
+       : value_bytes < 8  ? sizes_to_leave{std::size_t{1} << 24, std::size_t{11} << 24}
                           : sizes_to_leave{std::size_t{1} << 22, any};
 }
 
