@@ -281,16 +281,16 @@ struct byte_tally
   }
 };
 
-/// The place that counts of a value have among those of all values of two bytes: the bank of shared memory depends on all bits but the lowest, so
-/// that values meet no more often than by chance where they differ in few bits, or by multiples of a power of two. Its own inverse; of
-/// two values at once, one in either half.
+/// The place of a value's count among those of all values of two bytes. The bank of shared memory depends on all bits but the lowest, so that
+/// values in which few bits are set seldom meet, nor do those a power of two apart. Its own inverse; of two values at once, one in either
+/// half.
 __host__ __device__ constexpr std::uint32_t spread_over_banks(std::uint32_t values)
 {
   return values ^ (((values >> 5) ^ (values >> 10)) & 0x003e003e);
 }
 
-/// Counts of a block's keys of two bytes, two in a word: of all values, or of as many neighbours as there is room for. Keys are told by
-/// the places of their counts.
+/// Counts of a block's keys of two bytes, two in a word: of all values, or of as many neighbours as there is room for, 2^14 at least. Within, a
+/// value is known by its place.
 template <bool All>
 class short_tally
 {
@@ -377,7 +377,7 @@ public:
   /// Hands in what counts have beyond half of what they can hold. Called by all threads.
   __device__ void settle() const
   {
-    constexpr unsigned at_once = 2; // vectors, of at least 2^11
+    constexpr unsigned at_once = 2; // vectors: a divisor of what each thread has of 2^13 words
     __syncthreads();
 #pragma unroll 4
     for (unsigned first = threadIdx.x; first < (1u << words_log2_) / 4; first += at_once * count_threads)
@@ -487,7 +487,7 @@ private:
 
   std::uint32_t* words_;
   int words_log2_;
-  std::uint32_t first_; // of the values that are counted
+  std::uint32_t first_; // place
   value_counts all_;
   crowd crowds_[2]; // the larger one first
   int crowded_ = 0; // how many of them lanes have often here
@@ -546,6 +546,8 @@ __device__ void count_share(key_vectors<Bits const> const& keys, int rows, Tally
     else
     {
       load(begin + stride);
+      // A lane without a sample has one that no other has.
+      tally.look_for_crowd(keys.is_whole(begin + own) ? keys.at(begin + own)->x & 0xffff : threadIdx.x);
 #pragma unroll 1
       for (int row = 0; row < rows; ++row)
       {
@@ -723,18 +725,15 @@ struct zero_signs
   }
 };
 
-/// The vectors that a block looks for zeros in.
-struct vector_share
+/// One of so many shares of `all`, each about as large as the others.
+struct share_of
 {
   std::size_t begin, end;
 
-  template <class Bits>
-  __device__ vector_share(key_vectors<Bits> const& keys, unsigned number)
-  {
-    std::size_t const each = (keys.count() + gridDim.x - 1) / gridDim.x;
-    begin                  = each * number < keys.count() ? each * number : keys.count();
-    end                    = begin + each < keys.count() ? begin + each : keys.count();
-  }
+  __device__ share_of(std::size_t all, unsigned number, unsigned shares)
+      : begin(all * number / shares)
+      , end(all * (number + 1) / shares)
+  {}
 };
 
 /// Of a thread's vectors, zero_threads apart from `first` on and before `end`: bit i of found[row], whether the key in place i
@@ -802,7 +801,7 @@ __global__ void __launch_bounds__(zero_threads)
   key_vectors<Bits const> const vectors(keys, n);
   static_assert(zero_blocks <= zero_threads);
   unsigned const number = signs.in_shares->take_ticket();
-  vector_share const share(vectors, number);
+  share_of const share(vectors.count(), number, gridDim.x);
   std::uint32_t own = 0;
   for (std::size_t v = share.begin + threadIdx.x; v < share.end; v += zero_threads * zero_rows)
   {
@@ -903,7 +902,7 @@ public:
     std::uint32_t last_marked[rows * warps]; // of each warp, row by row
   };
 
-  /// Writes the tiles from `tile` up to `end`; nothing if all keys are one, which lie there already. begins: where each rank begins, and
+  /// Writes the tiles from `tile` up to `end`, which may be none; nothing if all keys are one, which lie there already. begins: where each rank begins, and
   /// behind the last, n. Called by all threads; shared memory may be used again after a barrier.
   __device__ static void write(shared_storage& shared,
                                ranked_keys<Bits, IsFloat> const& keys,
@@ -912,6 +911,10 @@ public:
                                std::size_t tile,
                                std::size_t end)
   {
+    if (tile == end)
+    {
+      return;
+    }
     auto const place_of  = [&](std::size_t vector) { return vector * per_vector - static_cast<std::size_t>(to.skew); };
     std::uint32_t lowest = find_rank(begins, tile == 0 ? 0 : place_of(tile * tile_vectors));
     if (begins[lowest + 1] - begins[lowest] == to.n)
@@ -983,7 +986,7 @@ private:
     return static_cast<Bits>(word >> (place * static_cast<int>(sizeof(Bits)) % 4 * 8));
   }
 
-  /// Marks the first place of every rank above `lowest` that begins up to the last place of a tile. Returns the rank of the key there.
+  /// Marks the first place of every rank above `lowest` that begins up to the last place of a tile. Returns the rank of the key in that place.
   /// After: a barrier.
   __device__ static std::uint32_t mark_ranks(
     shared_storage& shared,
@@ -999,9 +1002,9 @@ private:
     bool is_here            = false;
     if (own < key_values<Bits>)
     {
-      std::uint64_t const begin = begins[own];
-      is_here                   = begin <= last_place;
-      if (is_here && begin < begins[own + 1])
+      std::uint64_t const begin = begins[own], end = begins[own + 1];
+      is_here = begin <= last_place;
+      if (is_here && begin < end)
       {
         mark(own, begin);
       }
@@ -1021,7 +1024,7 @@ private:
       for (std::uint32_t i = 0; i < 4; ++i)
       {
         std::uint32_t const rank = four * 4 + i;
-        if (found[i] < found[i + 1] && rank > lowest && rank <= highest)
+        if (found[i] < found[i + 1] && rank <= highest)
         {
           mark(rank, found[i]);
         }
@@ -1139,17 +1142,6 @@ private:
   }
 };
 
-/// A block's share of so many tiles: about as many as the others have, side by side.
-struct tile_share
-{
-  std::size_t begin, end;
-
-  __device__ explicit tile_share(std::size_t tiles)
-      : begin(tiles * blockIdx.x / gridDim.x)
-      , end(tiles * (blockIdx.x + 1) / gridDim.x)
-  {}
-};
-
 /// Writes all keys of two bytes anew.
 /// Grid: no more blocks than rank_writer has tiles. Block: write_threads. Shared: its storage, by itself.
 /// Before: begins are complete, and signs where there are zeros of both.
@@ -1167,8 +1159,14 @@ __global__ void __launch_bounds__(write_threads, runtime::resident_blocks(write_
     ranked.signs         = signs;
   }
   key_vectors<Bits> const to(keys, n);
-  tile_share const share(writer::tiles_of(to));
-  writer::write(shared, ranked, to, begins, share.begin, share.end);
+  // Zeros of both signs take longer than others, and lie side by side.
+  constexpr unsigned shares = IsFloat ? 4 : 1; // of a block
+  for (unsigned number = blockIdx.x; number < shares * gridDim.x; number += gridDim.x)
+  {
+    share_of const share(writer::tiles_of(to), number, shares * gridDim.x);
+    writer::write(shared, ranked, to, begins, share.begin, share.end);
+    __syncthreads();
+  }
 }
 
 /// Where the keys of each rank begin, of keys of one byte, in shared memory.
@@ -1211,7 +1209,7 @@ __global__ void __launch_bounds__(write_threads, runtime::resident_blocks(write_
     begins.find(n, [&](unsigned rank) { return counts[order.bits_of_rank(static_cast<Bits>(rank))]; });
   __syncthreads();
   key_vectors<Bits> const to(keys, n);
-  tile_share const share(writer::tiles_of(to));
+  share_of const share(writer::tiles_of(to), blockIdx.x, gridDim.x);
   writer::write(shared, {order}, to, found, share.begin, share.end);
 }
 

@@ -123,15 +123,16 @@ struct device_with
         counts_buckets = can_be_counted && !by_buckets && !only_long && n <= most_in_counted_buckets;
         by_buckets     = by_buckets || only_long || counts_buckets;
       }
-      in_wave      = may_be_wave && n <= most_in_wave(sizeof(bits), value_bytes_v<carried>);
-      buckets_log2 = !by_buckets    ? 0
-                   : counts_buckets ? most_buckets_log2
-                                    : buckets_log2_for(n, only_long ? mean_long_bucket : mean_bucket);
-      tile         = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads);
-      part_size    = n <= most_in_one_part ? n : part_elements;
-      tiles        = runtime::blocks_for(part_size, static_cast<std::size_t>(tile));
-      parts        = runtime::blocks_for(n, part_size);
-      spare        = buckets_log2 > digit_bits ? radix_size : 0;
+      in_wave          = may_be_wave && n <= most_in_wave(sizeof(bits), value_bytes_v<carried>);
+      buckets_log2     = !by_buckets    ? 0
+                       : counts_buckets ? most_buckets_log2
+                                        : buckets_log2_for(n, only_long ? mean_long_bucket : mean_bucket);
+      int const blocks = blocks_of_small_pass(sizeof(bits), value_bytes_v<carried>);
+      tile      = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads, blocks);
+      part_size = n <= most_in_one_part ? n : part_elements;
+      tiles     = runtime::blocks_for(part_size, static_cast<std::size_t>(tile));
+      parts     = runtime::blocks_for(n, part_size);
+      spare     = buckets_log2 > digit_bits ? radix_size : 0;
 
       std::size_t const buckets = by_buckets ? std::size_t{1} << buckets_log2 : 0;
       std::size_t const words   = (tiles + spare) * radix_size;

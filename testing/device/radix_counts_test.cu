@@ -424,7 +424,7 @@ void check_kernels(host_array<Key> const& keys, std::size_t offset)
     bits* const first          = memory.load(plain, offset);
     auto const words           = cleared<std::uint64_t>(key_values<bits>);
     value_counts const counts{words.get(), in_halves};
-    // A tile for each block, and blocks that take turns in them.
+    // A tile for each block, and several.
     std::size_t const tiles   = writer::tiles_of({first, n});
     std::size_t const writers = in_halves ? std::min<std::size_t>(tiles, 3) : tiles;
     if constexpr (sizeof(bits) == 1)

@@ -377,8 +377,9 @@ template <class Key>
 std::size_t full_tiles(std::size_t value_bytes)
 {
   auto const shape = gpusort::radix::pass_shape_for(sizeof(Key), value_bytes);
+  int const blocks = gpusort::radix::blocks_of_small_pass(sizeof(Key), value_bytes);
   std::size_t n    = 1;
-  while (gpusort::radix::rows_for(n, shape.threads, shape.items) < shape.items)
+  while (gpusort::radix::rows_for(n, shape.threads, shape.items, blocks) < shape.items)
   {
     n += static_cast<std::size_t>(shape.threads);
   }
