@@ -8,6 +8,7 @@
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
+#include <gpusort/runtime/launch.cuh>
 #include <gpusort/runtime/residency.cuh>
 
 #include <cuda/atomic>
@@ -38,7 +39,7 @@ struct key_vectors
 
   __host__ __device__ std::size_t count() const
   {
-    return (n + static_cast<std::size_t>(skew) + per_vector - 1) / per_vector;
+    return runtime::blocks_for(n + static_cast<std::size_t>(skew), per_vector);
   }
 
   /// The same without the last, if that lies outside in part.
@@ -893,7 +894,7 @@ public:
 
   __host__ __device__ static std::size_t tiles_of(vectors_type const& keys)
   {
-    return (keys.count() + tile_vectors - 1) / tile_vectors;
+    return runtime::blocks_for(keys.count(), tile_vectors);
   }
 
   struct shared_storage
@@ -1159,8 +1160,7 @@ __global__ void __launch_bounds__(write_threads, runtime::resident_blocks(write_
     ranked.signs         = signs;
   }
   key_vectors<Bits> const to(keys, n);
-  // Zeros of both signs take longer than others, and lie side by side.
-  constexpr unsigned shares = IsFloat ? 4 : 1; // of a block
+  constexpr unsigned shares = write_shares(IsFloat);
   for (unsigned number = blockIdx.x; number < shares * gridDim.x; number += gridDim.x)
   {
     share_of const share(writer::tiles_of(to), number, shares * gridDim.x);

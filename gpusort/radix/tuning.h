@@ -552,9 +552,17 @@ inline constexpr int zero_blocks    = 264; // two for each multiprocessor of an 
 inline constexpr int write_threads  = 512;
 inline constexpr int write_rows     = 4; // vectors that a thread writes
 
-/// Blocks that write, a multiprocessor, each of them tiles side by side. Measured on an H200, u16, uniform keys, us for the whole sort with two and with three: 2^20 32, 35;
+/// Blocks that write, a multiprocessor. Measured on an H200, u16, uniform keys, us for the whole sort with two and with three: 2^20 32, 35;
 /// 2^22 38, 40; 2^24 58, 60; 2^28 412, 410; and with six of 256 threads 33, 41, 60, 416.
 inline constexpr int write_blocks_per_sm = 2;
+
+/// Shares of the output that each of them has: several of halves, as zeros of both signs take longer than other keys, and lie side by side. Measured on an H200,
+/// 2^28 halves, no zeros, a tenth, a quarter and a half, us with one share, with four, and with tiles shared out by eights: 449, 454, 465; 1,429, 1,260, 1,244;
+/// 1,582, 1,370, 1,384; 1,729, 1,577, 1,600; u16 with one and by eights 412, 446.
+__host__ __device__ constexpr unsigned write_shares(bool is_float)
+{
+  return is_float ? 4 : 1;
+}
 
 /// Keys of one byte that one block counts and writes: four tiles of its, less what may lie outside the first vector. Measured on
 /// an H200, uniform keys in the cache, in us: 2^14 8.8, 2^15 10.8; many blocks 2^16 14.7, a cluster, as others have it, 21.

@@ -153,7 +153,7 @@ void launch(void (*kernel)(Params...), launch_shape const& shape, cudaStream_t s
 }
 
 /// Blocks of `per_block` items that cover `n` items.
-constexpr std::size_t blocks_for(std::size_t n, std::size_t per_block)
+__host__ __device__ constexpr std::size_t blocks_for(std::size_t n, std::size_t per_block)
 {
   return (n + per_block - 1) / per_block;
 }
