@@ -27,6 +27,7 @@
 #include <new>
 #include <random>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace gpusort
@@ -309,20 +310,27 @@ TEST(OneWave, SplittersLeaveRoomForChance)
 
 TEST(RowsFor, IsWithinBoundsAndEnoughForTheBlocks)
 {
-  for (int const threads : {256, 384, 512})
+  constexpr std::pair<int, int> passes[] = {
+    {256, radix::blocks_for_small_inputs},
+    {384, radix::blocks_of_small_pass(4, 0)},
+    {384, radix::blocks_of_small_pass(8, 0)},
+    {512, radix::blocks_of_small_pass(4, 4)}};
+  for (std::pair<int, int> const& pass : passes)
   {
+    int const threads = pass.first;
+    int const blocks  = pass.second;
     for (int const items : {3, 6, 7, 14, 24})
     {
-      SCOPED_TRACE(::testing::Message() << threads << " threads, " << items << " items");
-      std::size_t const a_row = std::size_t{radix::blocks_for_small_inputs} * static_cast<std::size_t>(threads);
+      SCOPED_TRACE(::testing::Message() << blocks << " blocks of " << threads << " threads, " << items << " items");
+      std::size_t const a_row = static_cast<std::size_t>(blocks) * static_cast<std::size_t>(threads);
       int const least         = std::min(radix::least_rows, items);
-      EXPECT_EQ(radix::rows_for(0, threads, items), least);
-      EXPECT_EQ(radix::rows_for(std::size_t{1} << 40, threads, items), items);
+      EXPECT_EQ(radix::rows_for(0, threads, items, blocks), least);
+      EXPECT_EQ(radix::rows_for(std::size_t{1} << 40, threads, items, blocks), items);
 
       int before = least;
       for (std::size_t n = 1; n < 30 * a_row; n += 997)
       {
-        int const rows = radix::rows_for(n, threads, items);
+        int const rows = radix::rows_for(n, threads, items, blocks);
         ASSERT_GE(rows, before) << n;
         ASSERT_LE(rows, items) << n;
         // Unless tiles are as large as they get, no more of them than there are blocks to share them.
@@ -336,8 +344,8 @@ TEST(RowsFor, IsWithinBoundsAndEnoughForTheBlocks)
       for (int rows = least; rows < items; ++rows)
       {
         std::size_t const n = static_cast<std::size_t>(rows) * a_row;
-        EXPECT_EQ(radix::rows_for(n, threads, items), rows);
-        EXPECT_EQ(radix::rows_for(n + 1, threads, items), rows + 1);
+        EXPECT_EQ(radix::rows_for(n, threads, items, blocks), rows);
+        EXPECT_EQ(radix::rows_for(n + 1, threads, items, blocks), rows + 1);
       }
     }
   }
