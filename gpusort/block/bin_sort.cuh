@@ -36,7 +36,7 @@ public:
 
 private:
   // What is sorted is a token: how far the key's rank is from the least, and behind it, unless it is all that has to be
-  // known, the place of the element in the input. The lowest bits of distances that are too wide are left out.
+  // known, the place of the element in the input. Then the lowest bits of distances are left out, if they are the same in all or distances are too wide.
   static constexpr bool has_place = with_values || sizeof(Bits) > 8;
   static constexpr int place_bits = has_place ? 13 : 0;
   using short_token               = std::uint32_t;
@@ -105,6 +105,7 @@ public:
   /// keys_out and values_out are the n keys and values of `elements`, as contiguous_source has them, sorted; they may be the same
   /// arrays. `agrees(a, b)` is asked, if it `asks`, about all keys that are neighbours in the end, and `all_agree` what follows from
   /// that; it may ask for keys alone of up to 8 bytes.
+  /// `likely_alike`: so many of the lowest bits are likely to be the same in all ranks.
   /// Returns false, with nothing written, if too many keys are close to each other, or keys alone differ that are equal, or
   /// somebody does not agree: sort_by_digits sorts all.
   /// n <= tile. Called by all threads of a block; shared memory may be used again after a barrier.
@@ -116,6 +117,7 @@ public:
        Elements& elements,
        Bits* keys_out,
        Value* values_out,
+       int likely_alike     = 0,
        Agrees const& agrees = {})
   {
     static_assert(!Agrees::asks || !has_place);
@@ -155,6 +157,18 @@ public:
       return true;
     }
 
+    int lowest_alike = 0; // bits of all ranks, if not all are one
+    if (likely_alike > 0 && width > 0)
+    {
+      bool are = true;
+#pragma unroll
+      for (Bits const rank : ranks)
+      {
+        are = are && trailing_zeros(static_cast<Bits>(rank ^ least)) >= likely_alike;
+      }
+      lowest_alike = __syncthreads_and(are) != 0 ? likely_alike : 0;
+    }
+
     // Twice as many bins as elements, as far as there are so many.
     int const all_log2  = bit_width(static_cast<std::uint32_t>(n)) + 1;
     int const bins_log2 = all_log2 < bins::max_log2 ? all_log2 : bins::max_log2;
@@ -163,18 +177,18 @@ public:
     bool sorted = false;
     if constexpr (has_short)
     {
-      if (!has_long || width + place_bits <= 32)
+      if (!has_long || width - lowest_alike + place_bits <= 32)
       {
         sorted = sort_tokens<short_token>(
-          shared, order, ranks, n, least, width, bins_log2, loses, elements, agrees, from, keys);
+          shared, order, ranks, n, least, width, lowest_alike, bins_log2, loses, elements, agrees, from, keys);
       }
     }
     if constexpr (has_long)
     {
-      if (!has_short || width + place_bits > 32)
+      if (!has_short || width - lowest_alike + place_bits > 32)
       {
         sorted = sort_tokens<long_token>(
-          shared, order, ranks, n, least, width, bins_log2, loses, elements, agrees, from, keys);
+          shared, order, ranks, n, least, width, lowest_alike, bins_log2, loses, elements, agrees, from, keys);
       }
     }
     if (sorted)
@@ -253,6 +267,7 @@ private:
     int n,
     Bits least,
     int width,
+    int lowest_alike,
     int bins_log2,
     bool loses,
     Elements& elements,
@@ -261,22 +276,25 @@ private:
     Bits (&keys)[Items])
   {
     constexpr int token_bits = static_cast<int>(sizeof(Token)) * 8;
-    int const left_out       = has_place && width > token_bits - place_bits ? width - (token_bits - place_bits) : 0;
-    if ((!has_place && loses)
-        || !fill_bins<Token>(shared, ranks, n, least, left_out, width - left_out + place_bits, bins_log2))
+    int const too_many       = has_place && width > token_bits - place_bits ? width - (token_bits - place_bits) : 0;
+    bool const partial       = too_many > lowest_alike; // bits that are left out say something
+    int const left_out       = !has_place ? 0 : partial ? too_many : lowest_alike;
+    bin_split const split    = split_into_bins(width - left_out + place_bits, bins_log2, has_place ? 0 : lowest_alike);
+    if ((!has_place && loses) || !fill_bins<Token>(shared, ranks, n, least, left_out, partial, split, bins_log2))
     {
       return false;
     }
     if constexpr (has_place)
     {
-      if (left_out != 0 || loses)
+      if (partial || loses)
       {
-        return read_places<Token>(shared, order, n, elements, left_out != 0, from, keys);
+        return read_places<Token>(shared, order, n, elements, partial, from, keys);
       }
     }
     Token const* const tokens = shared.template as<Token>();
     auto const key_of         = [&](Token token) {
-      return order.bits_of_rank(static_cast<Bits>(least + static_cast<Bits>(token >> place_bits)));
+      return order.bits_of_rank(
+        static_cast<Bits>(least + static_cast<Bits>(static_cast<Bits>(token >> place_bits) << left_out)));
     };
     bool agreed = true;
 #pragma unroll
@@ -304,18 +322,25 @@ private:
     return static_cast<place>(own & ((1 << place_bits) - 1));
   }
 
-  /// Sorts the tokens of the ranks, of `width` bits: into bins of equal width, and each bin in registers. Returns false if
-  /// bins are too full for that. Called with the bins cleared; afterwards all threads may read the tokens.
+  /// Sorts the tokens of the ranks: into bins of equal width, and each bin in registers. Returns false if
+  /// bins are too full for that. `partial`: bits that are left out say something. Called with the bins cleared; afterwards all threads may read the
+  /// tokens.
   template <class Token>
   __device__ static bool fill_bins(
-    shared_storage& shared, Bits const (&ranks)[Items], int n, Bits least, int left_out, int width, int bins_log2)
+    shared_storage& shared,
+    Bits const (&ranks)[Items],
+    int n,
+    Bits least,
+    int left_out,
+    bool partial,
+    bin_split const& split,
+    int bins_log2)
   {
-    Token* const tokens = shared.template as<Token>();
-    int const shift     = width > bins_log2 ? width - bins_log2 : 0;
-    auto const bin_of   = [&](Token own) { return static_cast<std::uint32_t>(own >> shift); };
-
+    Token* const tokens  = shared.template as<Token>();
+    int const shift      = split.shift;
+    auto const bin_of    = [&](Token own) { return static_cast<std::uint32_t>(own >> shift); };
     auto& counts         = shared.bins_of_tile.counts;
-    bool const are_alike = shift == 0; // tokens that share a bin
+    bool const are_alike = split.are_alike; // tokens that share a bin
 
     Token own[Items];
     // The number of each element in its bin, which depends on chance; two in a word, for want of registers. Tokens that say nothing
@@ -383,8 +408,8 @@ private:
         }
       }
     }
-    // Tokens that leave out bits do not tell how to split what they have in common.
-    return bins::sort(shared.bins_of_tile, tokens, n, are_alike, left_out == 0);
+    // Tokens that leave out such bits do not tell how to split what they have in common.
+    return bins::sort(shared.bins_of_tile, tokens, n, are_alike, !partial);
   }
 
   /// Keys and places from tokens that tell places only. Returns false if keys are too much out of order: `partial` tokens leave out

@@ -40,6 +40,22 @@ struct trusts_ranks
   }
 };
 
+/// How tokens are split into bins: which of their bits do not say the bin, and whether tokens that share one are alike.
+struct bin_split
+{
+  int shift;
+  bool are_alike;
+};
+
+/// The split of tokens of `width` bits, of which the lowest `lowest_alike` are the same in all, into 2^bins_log2 bins. Where no others are left, bins
+/// without them lie side by side: if those bits said the bin, all tokens would be counted in few banks of shared memory.
+__device__ inline bin_split split_into_bins(int width, int bins_log2, int lowest_alike)
+{
+  int const too_many   = width > bins_log2 ? width - bins_log2 : 0;
+  bool const are_alike = too_many <= lowest_alike;
+  return {are_alike ? lowest_alike : too_many, are_alike};
+}
+
 /// Up to 2^MaxLog2 bins. What is sorted are tokens, unsigned integers, of which the highest bits say the bin. `Gaps`: among long
 /// tokens, some room is left free, so that threads that read windows do not meet on a bank. Measured on an H200, 2^28, in ms for the
 /// whole radix sort: u64 7.15 with gaps, 7.29 without; u128, whose tokens have a place, 16.2 and 15.6.

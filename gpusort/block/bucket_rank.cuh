@@ -28,12 +28,19 @@ struct bucket_counts
   }
 };
 
+/// In which order elements of a bucket are ranked.
+enum class rank_order : std::uint32_t
+{
+  any, // which takes fewest instructions, but lanes that meet on a bucket wait for each other
+  any_of_crowds, // the same, but those that meet on the first lane's do not
+  kept // as in the input
+};
+
 /// Ranks a tile of up to `Threads` x `Items` elements. Element i of a lane is number i x 32 + lane of its warp's part of
-/// the tile; a part has `rows` x 32 places. `Full`: all Items rows are in use, and no place is empty. Otherwise, if `Ordered`,
+/// the tile; a part has `rows` x 32 places. `Full`: all Items rows are in use, and no place is empty. Otherwise, if order is kept,
 /// places past the end of the input belong to the last bucket, where they rank behind all elements; if not, they have no rank. `size` says how
 /// many elements there are.
-/// `Ordered`: elements of a bucket keep their order; otherwise they come in any, which takes fewer instructions, but lanes that
-/// meet on a bucket wait for each other.
+/// `Order`: of elements of a bucket; any_of_crowds is for full tiles.
 /// `LeastLog2`: of fewer than `Buckets` in use, down to 2^LeastLog2, no bits are asked that say nothing. Code for that comes once more for each power
 /// of two.
 ///
@@ -41,9 +48,18 @@ struct bucket_counts
 /// loops that are not unrolled: counts.clear, count_one, then total, starts and spread, then take_rank. Or, for full tiles or in any
 /// order: counts.clear, count_one of elements alone, then counted, starts and spread, then take_place. `count` without order counts
 /// elements alone.
-template <int Buckets, int Threads, int Items, bool Full, bool Ordered = true, int LeastLog2 = log2_of(Buckets)>
+template <int Buckets,
+          int Threads,
+          int Items,
+          bool Full,
+          rank_order Order = rank_order::kept,
+          int LeastLog2    = log2_of(Buckets)>
 class bucket_rank
 {
+  static constexpr bool is_kept     = Order == rank_order::kept;
+  static constexpr bool is_of_crowd = Order == rank_order::any_of_crowds;
+  static_assert(Full || !is_of_crowd, "all lanes have an element");
+
 public:
   static constexpr int warps     = Threads / 32;
   static constexpr int most_log2 = log2_of(Buckets);
@@ -82,7 +98,7 @@ public:
   template <class BucketOf>
   __device__ void count(BucketOf bucket_of, std::uint32_t (&ranks)[Items])
   {
-    if constexpr (Ordered)
+    if constexpr (is_kept)
     {
       count_in_order<most_log2>(bucket_of, ranks);
     }
@@ -98,7 +114,7 @@ public:
         if (holds(i))
         {
           unsigned const bucket = bucket_of(i);
-          ranks[i]              = bucket << rank_bits | atomicAdd(&counts_.of[warp_][bucket], 1u);
+          ranks[i]              = bucket << rank_bits | take_any(bucket);
         }
       }
     }
@@ -128,30 +144,42 @@ public:
     return rows_;
   }
 
-  /// Counts an element, or an empty place of the rows in use, which belongs to the last bucket.
+  /// Counts an element, or an empty place of the rows in use, which belongs to the last bucket. Called by all lanes of a warp if they are to look for
+  /// crowds.
   __device__ void count_one(unsigned bucket)
   {
-    atomicAdd(&counts_.of[warp_][bucket], 1u);
+    if constexpr (is_of_crowd)
+    {
+      crowd const own(bucket);
+      if (own.has_to_count())
+      {
+        atomicAdd(&counts_.of[warp_][bucket], own.counted());
+      }
+    }
+    else
+    {
+      atomicAdd(&counts_.of[warp_][bucket], 1u);
+    }
   }
 
-  /// After count_one and spread: the place of an element of `bucket` in the tile. If `Ordered`, called by all lanes of a warp.
+  /// After count_one and spread: the place of an element of `bucket` in the tile. Called by all lanes of a warp, unless the order is `any`.
   __device__ std::uint32_t take_place(unsigned bucket)
   {
-    if constexpr (Ordered)
+    if constexpr (is_kept)
     {
       static_assert(Full);
       return take_rank(bucket);
     }
     else
     {
-      return atomicAdd(&counts_.of[warp_][bucket], 1u);
+      return take_any(bucket);
     }
   }
 
   /// The tile's count of the calling thread's bucket. Called by the first Buckets threads.
   __device__ std::uint32_t total() const
   {
-    std::uint32_t const empty_places = Full || !Ordered ? 0 : rows_ * Threads - size_;
+    std::uint32_t const empty_places = Full || !is_kept ? 0 : rows_ * Threads - size_;
     return threadIdx.x == last_bucket() ? counted() - empty_places : counted();
   }
 
@@ -208,7 +236,7 @@ public:
       {
         break;
       }
-      if (Ordered || holds(i))
+      if (is_kept || holds(i))
       {
         ranks[i] = counts_.of[warp_][ranks[i] >> rank_bits] + (ranks[i] & ((1u << rank_bits) - 1));
       }
@@ -237,7 +265,7 @@ public:
       {
         break;
       }
-      if (Ordered || holds(i))
+      if (is_kept || holds(i))
       {
         to[ranks[i]] = from[i];
       }
@@ -245,6 +273,21 @@ public:
   }
 
 private:
+  /// Counts an element of `bucket`. Returns how many have been counted before.
+  __device__ std::uint32_t take_any(unsigned bucket)
+  {
+    std::uint32_t* const count = &counts_.of[warp_][bucket];
+    if constexpr (is_of_crowd)
+    {
+      crowd const own(bucket);
+      return own.number(own.has_to_count() ? atomicAdd(count, own.counted()) : 0);
+    }
+    else
+    {
+      return atomicAdd(count, 1u);
+    }
+  }
+
   __device__ unsigned last_bucket() const
   {
     return (1u << log2_) - 1;

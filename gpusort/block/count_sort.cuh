@@ -53,12 +53,14 @@ public:
   /// keys_out are the n keys of `elements`, sorted; they may be the same array. Returns false, with nothing written, if ranks are too far from each
   /// other, if one has too many keys for half a word, or if equal keys differ. n is more than none. Called by all threads of a block; shared memory may be
   /// used again after a barrier.
-  __device__ static bool sort(shared_storage& shared,
-                              Order const& order,
-                              int n,
-                              contiguous_source<Bits, no_values> const& elements,
-                              Bits* keys_out,
-                              no_values*)
+  __device__ static bool
+  sort(shared_storage& shared,
+       Order const& order,
+       int n,
+       contiguous_source<Bits, no_values> const& elements,
+       Bits* keys_out,
+       no_values*,
+       int /* likely_alike: ranks that no key has are as many either way */ = 0)
   {
     for (unsigned i = threadIdx.x; i < ranks / 8; i += Threads)
     {

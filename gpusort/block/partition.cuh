@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gpusort/block/bucket_rank.cuh>
+#include <gpusort/block/dynamic_shared.cuh>
 #include <gpusort/block/look_back.cuh>
 #include <gpusort/block/tile.cuh>
 #include <gpusort/block/warp.cuh>
@@ -262,11 +263,13 @@ public:
     places_by_look_back<Buckets> const places(work, at);
     if (FullApart && at.size == tile)
     {
-      move<FullApart, true, CountsFirst>(shared, classify, places, at.size, keys, keys_out, values_of_tile, values_out);
+      move<FullApart, rank_order::kept, CountsFirst>(
+        shared, classify, places, at.size, keys, keys_out, values_of_tile, values_out);
     }
     else
     {
-      move<false, true, false>(shared, classify, places, at.size, keys, keys_out, values_of_tile, values_out);
+      move<false, rank_order::kept, false>(
+        shared, classify, places, at.size, keys, keys_out, values_of_tile, values_out);
     }
   }
 
@@ -297,39 +300,44 @@ public:
           Value const* values_in,
           Value* values_out)
   {
-    move<false, true, false>(
+    move<false, rank_order::kept, false>(
       shared, classify, places, size, keys_in_memory<Key>{keys_in}, keys_out, values_in, values_out);
   }
 
-  /// The same for keys alone that need not keep their order: they come in any order, if the tile is full, or keys are counted first,
-  /// and `keeps_order` is not set, as it should be where many neighbours belong to one bucket.
+  /// The same for keys alone that need not keep their order, which come in the one that is asked for: any_of_crowds where many neighbours belong to
+  /// one bucket. They keep it nevertheless if the tile is not full, unless keys are counted first and it is to be `any`.
   __device__ static void move_tile_in_any_order(
     shared_storage& shared,
     Classifier const& classify,
     partition_work const& work,
     tile_place const& at,
-    bool keeps_order,
+    rank_order order,
     Key const* keys_in,
     Key* keys_out)
   {
     static_assert(!with_values);
+    if (order == rank_order::any_of_crowds && at.size == tile)
+    {
+      move_crowds(shared_address(shared), classify, work, at, keys_in, keys_out);
+      return;
+    }
     places_by_look_back<Buckets> const places(work, at);
     keys_in_memory<Key> const keys{keys_in + at.begin};
     Value* const no_values = nullptr;
-    if (!keeps_order && at.size == tile)
+    if (order == rank_order::any && at.size == tile)
     {
-      move<true, false, CountsFirst>(shared, classify, places, at.size, keys, keys_out, no_values, no_values);
+      move<true, rank_order::any, CountsFirst>(shared, classify, places, at.size, keys, keys_out, no_values, no_values);
       return;
     }
     if constexpr (CountsFirst)
     {
-      if (!keeps_order)
+      if (order == rank_order::any)
       {
-        move<false, false, true>(shared, classify, places, at.size, keys, keys_out, no_values, no_values);
+        move<false, rank_order::any, true>(shared, classify, places, at.size, keys, keys_out, no_values, no_values);
         return;
       }
     }
-    move<false, true, false>(shared, classify, places, at.size, keys, keys_out, no_values, no_values);
+    move<false, rank_order::kept, false>(shared, classify, places, at.size, keys, keys_out, no_values, no_values);
   }
 
   /// Reads the `size` elements of a tile from a source and writes them in the order of their buckets. Classifies each element
@@ -390,6 +398,28 @@ public:
   }
 
 private:
+  /// Moves the keys of a full tile in which many neighbours belong to one bucket. Out of line: among what others execute, it makes the first blocks of a
+  /// launch wait 5 us longer for instructions (H200).
+  __device__ static __noinline__ void move_crowds(
+    shared_address shared,
+    Classifier classify,
+    partition_work const& work,
+    tile_place at,
+    Key const* keys_in,
+    Key* keys_out)
+  {
+    Value* const no_values = nullptr;
+    move<true, rank_order::any_of_crowds, CountsFirst>(
+      shared.as<shared_storage>(),
+      classify,
+      places_by_look_back<Buckets>(work, at),
+      at.size,
+      keys_in_memory<Key>{keys_in + at.begin},
+      keys_out,
+      no_values,
+      no_values);
+  }
+
   /// Ranks keys by bucket, tells `publish` how many each has, and puts the keys into shared memory in the order of their buckets;
   /// a barrier has to follow. Returns where the thread's bucket begins, and in `count` how many it has.
   template <class Rank, class BucketOf, class Publish>
@@ -431,7 +461,7 @@ private:
     Value* values_out,
     int log2)
   {
-    bucket_rank<Buckets, Threads, Items, Full, true, LeastLog2> rank(shared.counts, size, log2);
+    bucket_rank<Buckets, Threads, Items, Full, rank_order::kept, LeastLog2> rank(shared.counts, size, log2);
     int const first_row = rank.element(0) / 32;
     Key held[Items];
     std::uint32_t ranks[Items];
@@ -450,7 +480,7 @@ private:
     }
     else
     {
-      bucket_rank<Buckets, Threads, Items, Full, false> rank_in_any_order(shared.counts, size);
+      bucket_rank<Buckets, Threads, Items, Full, rank_order::any> rank_in_any_order(shared.counts, size);
       own.start = order(shared, rank_in_any_order, bucket_of, publish, held, ranks, own.count);
     }
     registers<Value, Items> held_values;
@@ -472,7 +502,7 @@ private:
       else
       {
         // Whichever has ranked keys, these are all that surely have a rank.
-        bucket_rank<Buckets, Threads, Items, Full, false>(shared.counts, size)
+        bucket_rank<Buckets, Threads, Items, Full, rank_order::any>(shared.counts, size)
           .put(held_values.at, ranks, sorted_values);
       }
       __syncthreads();
@@ -530,7 +560,7 @@ private:
   }
 
   /// `Full`: the tile has all its places in use. `Counted`: keys are counted first.
-  template <bool Full, bool Ordered, bool Counted, class Places, class Keys>
+  template <bool Full, rank_order Order, bool Counted, class Places, class Keys>
   __device__ static void
   move(shared_storage& shared,
        Classifier const& classify,
@@ -541,7 +571,7 @@ private:
        Value const* values_in,
        Value* values_out)
   {
-    bucket_rank<Buckets, Threads, Items, Full, Ordered> rank(shared.counts, size);
+    bucket_rank<Buckets, Threads, Items, Full, Order> rank(shared.counts, size);
 
     Key keys[Items];
     std::uint32_t ranks[Items];

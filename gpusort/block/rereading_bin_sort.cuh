@@ -40,14 +40,16 @@ public:
   };
 
   /// keys_out are the n keys of `elements`, sorted; they may be the same array. Returns false, with nothing written, if too many keys are
-  /// close to each other, or if equal ones differ. n <= most, and more than none. Called by all threads of a block; shared memory may be
-  /// used again after a barrier.
-  __device__ static bool sort(shared_storage& shared,
-                              Order const& order,
-                              int n,
-                              contiguous_source<Bits, no_values> const& elements,
-                              Bits* keys_out,
-                              no_values*)
+  /// close to each other, or if equal ones differ. n <= most, and more than none. `likely_alike`: so many of the lowest bits are likely to be the same in
+  /// all ranks. Called by all threads of a block; shared memory may be used again after a barrier.
+  __device__ static bool
+  sort(shared_storage& shared,
+       Order const& order,
+       int n,
+       contiguous_source<Bits, no_values> const& elements,
+       Bits* keys_out,
+       no_values*,
+       int likely_alike = 0)
   {
     Bits const* const keys_in = elements.keys;
     auto& counts              = shared.bins_of_keys;
@@ -58,10 +60,21 @@ public:
     {
       return false;
     }
+    int lowest_alike = 0; // bits of all ranks
+    if (likely_alike > 0)
+    {
+      bool are = true;
+      for (int at = static_cast<int>(threadIdx.x); at < n; at += Threads)
+      {
+        are = are && trailing_zeros(static_cast<Bits>(order.rank_of(keys_in[at]) ^ least)) >= likely_alike;
+      }
+      lowest_alike = __syncthreads_and(are) != 0 ? likely_alike : 0;
+    }
     int const width      = bit_width(static_cast<Bits>(greatest - least));
     int const bins_log2  = bins::max_log2;
-    int const shift      = width > bins_log2 ? width - bins_log2 : 0;
-    bool const are_alike = shift == 0; // tokens that share a bin
+    auto const split     = split_into_bins(width, bins_log2, lowest_alike);
+    int const shift      = split.shift;
+    bool const are_alike = split.are_alike; // tokens that share a bin
     // A token is how far a key's rank is from the least.
     auto const token_of = [&](Bits key) { return static_cast<Bits>(order.rank_of(key) - least); };
     auto const bin_of   = [&](Bits token) {

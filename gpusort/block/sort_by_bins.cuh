@@ -68,16 +68,17 @@ __device__ bool sort_runs_by_bins(
   Source& source,
   Bits* keys_out,
   Value* values_out,
+  int likely_alike,
   Agrees const& agrees)
 {
   if constexpr (!Sorter::is_staged)
   {
     keys_in_runs<Bits, Source> keys{source, first};
-    return Sorter::sort(shared, order, n, keys, keys_out, values_out, agrees);
+    return Sorter::sort(shared, order, n, keys, keys_out, values_out, likely_alike, agrees);
   }
   else
   {
-    return Sorter::sort(shared, order, n, source, keys_out, values_out, agrees);
+    return Sorter::sort(shared, order, n, source, keys_out, values_out, likely_alike, agrees);
   }
 }
 

@@ -23,7 +23,7 @@ template <class Bits, class Value, class Order, int Threads, int Most, full_bins
 class staged_bin_sort
 {
   // What is sorted is a token, as in bin_sort: how far the key's rank is from the least, and where the element is staged. The lowest
-  // bits of distances that are too wide are left out.
+  // bits of distances are left out, if they are the same in all or distances are too wide.
   static constexpr int place_bits = Most <= 1 << 13 ? 13 : 15;
   using short_token               = std::uint32_t;
   using long_token                = std::uint64_t;
@@ -56,6 +56,7 @@ public:
   /// keys are read before any is written, and so are values.
   /// `agrees(a, b)` is asked about all keys that are neighbours in the end, and `all_agree` what follows from that. If it `mends`,
   /// agrees(a, b, came_first) says whether neighbours are in order, as stable as is asked for; those few that are not, change places.
+  /// `likely_alike`: so many of the lowest bits are likely to be the same in all ranks.
   /// Returns false, with nothing written, if too many keys are close to each other, somebody does not agree, or, with `OnlyShort`, some are too far
   /// from each other. n <= most. Called by all threads of a block; shared memory may be used again after a barrier.
   template <class Source, class Agrees = trusts_ranks>
@@ -66,6 +67,7 @@ public:
        Source& source,
        Bits* keys_out,
        Value* values_out,
+       int likely_alike     = 0,
        Agrees const& agrees = {})
   {
     bins::clear(shared.bins_of_tile);
@@ -82,13 +84,24 @@ public:
         least                = rank < least ? rank : least;
         greatest             = greatest < rank ? rank : greatest;
       });
-    loses           = span_of_block(shared.span, least, greatest, loses);
-    int const width = bit_width(static_cast<rank_type>(greatest - least));
+    loses            = span_of_block(shared.span, least, greatest, loses);
+    int const width  = bit_width(static_cast<rank_type>(greatest - least));
+    int lowest_alike = 0; // bits of all ranks, if not all are one
+    if (likely_alike > 0 && width > 0)
+    {
+      bool are = true;
+      for_places(n, [&](int at) {
+        rank_type const differs = order.rank_of(staged<Bits>(shared)[at]) ^ least;
+        are                     = are && trailing_zeros(differs) >= likely_alike;
+      });
+      lowest_alike = __syncthreads_and(are) != 0 ? likely_alike : 0;
+    }
     if constexpr (sizeof(rank_type) <= 4)
     {
-      if (width + place_bits <= 32)
+      if (width - lowest_alike + place_bits <= 32)
       {
-        return sort_tokens<short_token>(shared, order, n, least, width, loses, source, keys_out, values_out, agrees);
+        return sort_tokens<short_token>(
+          shared, order, n, least, width, lowest_alike, loses, source, keys_out, values_out, agrees);
       }
     }
     if constexpr (OnlyShort)
@@ -97,7 +110,8 @@ public:
     }
     else
     {
-      return sort_tokens<long_token>(shared, order, n, least, width, loses, source, keys_out, values_out, agrees);
+      return sort_tokens<long_token>(
+        shared, order, n, least, width, lowest_alike, loses, source, keys_out, values_out, agrees);
     }
   }
 
@@ -161,6 +175,7 @@ private:
     int n,
     rank_type least,
     int width,
+    int lowest_alike,
     bool loses,
     Source& source,
     Bits* keys_out,
@@ -168,7 +183,9 @@ private:
     Agrees const& agrees)
   {
     constexpr int token_bits = static_cast<int>(sizeof(Token)) * 8;
-    int const left_out       = width > token_bits - place_bits ? width - (token_bits - place_bits) : 0;
+    int const too_many       = width > token_bits - place_bits ? width - (token_bits - place_bits) : 0;
+    bool const partial       = too_many > lowest_alike; // bits that are left out say something
+    int const left_out       = partial ? too_many : lowest_alike;
     int const all_bits       = width - left_out + place_bits;
     int const most_log2 =
       bit_width(static_cast<std::uint32_t>(n)) + 1; // twice as many as elements, as far as there are so many
@@ -205,13 +222,14 @@ private:
     {
       return false;
     }
-    bool const staged_only = left_out != 0 || loses; // a token does not tell its key
+    bool const staged_only = partial || loses; // a token does not tell its key
     auto const key_of      = [&](Token token) -> Bits {
       if constexpr (Order::tells_keys)
       {
         if (!staged_only)
         {
-          return order.bits_of_rank(static_cast<Bits>(least + static_cast<Bits>(token >> place_bits)));
+          return order.bits_of_rank(
+            static_cast<Bits>(least + static_cast<Bits>(static_cast<Bits>(token >> place_bits) << left_out)));
         }
       }
       return keys[place_in(token)];
@@ -245,10 +263,10 @@ private:
       });
       return right;
     };
-    if (Agrees::asks || left_out != 0) // otherwise tokens are in the order of all of their ranks
+    if (Agrees::asks || partial) // otherwise tokens are in the order of all of their ranks
     {
       bool right = is_right();
-      if ((Agrees::mends || (splits && left_out != 0)) && __syncthreads_or(!right) != 0)
+      if ((Agrees::mends || (splits && partial)) && __syncthreads_or(!right) != 0)
       {
         auto const place_at     = [&](int at) { return place_in(token_in(at)); };
         auto const goes_forward = [&](int later, int at) {

@@ -79,10 +79,59 @@ __device__ inline std::uint32_t sum_of_warp(std::uint32_t word)
 #endif
 }
 
+/// The lanes of a warp that have what the first one has. Where they count values by adding to what all lanes share, they would wait for each other: the
+/// first one counts for all of them. Made by all lanes.
+class crowd
+{
+public:
+  __device__ explicit crowd(unsigned value)
+      : is_in_(value == __shfl_sync(all_lanes, value, 0))
+      , lanes_(__ballot_sync(all_lanes, is_in_))
+  {}
+
+  __device__ bool is_all() const
+  {
+    return lanes_ == all_lanes;
+  }
+
+  /// Whether counting them at once takes no longer than they would wait.
+  __device__ bool is_large() const
+  {
+    return __popc(lanes_) >= 16;
+  }
+
+  /// Whether the calling lane counts, and then how many.
+  __device__ bool has_to_count() const
+  {
+    return is_first() || !is_in_;
+  }
+  __device__ std::uint32_t counted() const
+  {
+    return is_first() ? static_cast<std::uint32_t>(__popc(lanes_)) : 1;
+  }
+
+  /// How many values there were before that of the calling lane, if lanes that have to count have found `before`. Called by all lanes.
+  __device__ std::uint32_t number(std::uint32_t before) const
+  {
+    std::uint32_t const lower = (std::uint32_t{1} << threadIdx.x % 32) - 1;
+    std::uint32_t const first = __shfl_sync(all_lanes, before, 0);
+    return is_in_ ? first + static_cast<std::uint32_t>(__popc(lanes_ & lower)) : before;
+  }
+
+private:
+  __device__ static bool is_first()
+  {
+    return threadIdx.x % 32 == 0;
+  }
+
+  bool is_in_; // the calling lane
+  std::uint32_t lanes_;
+};
+
 /// Whether all lanes have the same.
 __device__ inline bool all_alike(unsigned value)
 {
-  return __all_sync(all_lanes, value == __shfl_sync(all_lanes, value, 0)) != 0;
+  return crowd(value).is_all();
 }
 
 /// The least value of the warp's lanes: the least of the most significant words, then the least of the next ones among

@@ -138,6 +138,7 @@ __global__ void __launch_bounds__(
   std::uint32_t const count = all.works;
   std::uint64_t const mark  = 2 + blockIdx.x;
   bool has_marked           = false; // works: the first thread
+  int const lowest_alike    = all.lowest_alike;
   for (std::uint32_t w = blockIdx.x; w < count; w = queue.next(gives_up))
   {
     work const own                   = works[w];
@@ -161,6 +162,7 @@ __global__ void __launch_bounds__(
         source,
         reinterpret_cast<bits*>(at.keys[0]) + begin,
         with_values ? at.values[0] + begin : nullptr,
+        lowest_alike,
         agrees);
     }
     else

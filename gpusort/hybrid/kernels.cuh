@@ -122,6 +122,7 @@ struct counters
   std::uint32_t works_tried; // that blocks have taken to sort by value
   std::uint32_t works_taken; // that blocks have taken to merge or to move
   std::uint32_t value_order; // in which the comparator has sorted a sample
+  int lowest_alike; // bits of all ranks of values in that sample
   std::uint32_t disagrees; // the comparator, with that order
   std::uint32_t left; // works that have not been done by value
   std::uint32_t more_works; // listed in place of those of them that are too large for blocks that merge
@@ -249,6 +250,7 @@ struct choice_storage
 {
   typename splitter_choice<Key, Compare>::shared_storage sample;
   std::uint16_t places[most_buckets]; // of splitters
+  std::uint32_t varying[4]; // bits of the ranks of values
 };
 
 /// Takes `count` elements of a bucket, one of each `size` / `count`, after its segment's tiles have been ordered. Called by all
@@ -372,6 +374,33 @@ __device__ void note_spreads(
   }
 }
 
+/// The lowest bits that the ranks of the values of a sample of `count` have in common, of which sorted(i) is the i-th. Called by all `Threads` threads of
+/// a block with words that are zero, a barrier since; the first one gets the answer.
+template <int Threads, class Key, class Sorted>
+__device__ int lowest_alike_of(std::uint32_t (&varying)[4], std::uint32_t order, int count, Sorted sorted)
+{
+  auto const values  = radix::order_of_values<Key>(order);
+  auto const rank_at = [&](int i) { return values.rank_of(radix::value_bits_of(sorted(i))); };
+  auto const first   = rank_at(0);
+  using rank         = std::decay_t<decltype(first)>;
+  rank differing     = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += Threads)
+  {
+    differing |= rank_at(i) ^ first;
+  }
+#pragma unroll
+  for (int w = 0; w < block::words_of_v<rank>; ++w)
+  {
+    std::uint32_t const word = block::or_of_warp(block::word_of(differing, w));
+    if (threadIdx.x % 32 == 0)
+    {
+      atomicOr(&varying[w], word);
+    }
+  }
+  __syncthreads();
+  return threadIdx.x == 0 ? block::lowest_set(varying) : 0;
+}
+
 /// Chooses the splitters of each segment of a level that is split. `previous` is the level before it, if there is one. The first level
 /// also clears the counters and glances at the input, unless somebody has sorted it. If blocks try to go by values, notes in the first
 /// level whether the comparator does, in all how to guess buckets of numbers, and in the last one how far apart keys are.
@@ -395,6 +424,10 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
     for (unsigned i = threadIdx.x; i < sizeof(counters) / sizeof(std::uint32_t); i += choice::threads)
     {
       words[i] = 0;
+    }
+    if (threadIdx.x < 4)
+    {
+      shared.varying[threadIdx.x] = 0;
     }
     if (block::is_sorted_already(by_others))
     {
@@ -463,10 +496,16 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
     auto const sorted = [&](int place) -> Key const& { return choice::sorted_at(shared.sample, place); };
     if (level.number == 0 && level.most_by_value > 0)
     {
-      which = radix::order_of_sorted<choice::threads, Key>(count, sorted, comp);
+      which            = radix::order_of_sorted<choice::threads, Key>(count, sorted, comp);
+      int lowest_alike = 0;
+      if (which != radix::value_order::other)
+      {
+        lowest_alike = hybrid::lowest_alike_of<choice::threads, Key>(shared.varying, which, count, sorted);
+      }
       if (threadIdx.x == 0)
       {
-        level.all->value_order = which;
+        level.all->value_order  = which;
+        level.all->lowest_alike = lowest_alike;
       }
     }
     if constexpr (radix::is_number_v<Key>)

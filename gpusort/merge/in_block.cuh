@@ -42,7 +42,7 @@ struct value_block
     radix::asks_comparator<Key, Compare> const agrees{radix::order_of_values<Key>(which), nullptr, comp};
     auto* const key_bits = reinterpret_cast<bits*>(keys);
     block::contiguous_source<bits, carried> const source{key_bits, reinterpret_cast<carried*>(values)};
-    return sorter::sort(shared, agrees.order, n, source, key_bits, reinterpret_cast<carried*>(values), agrees);
+    return sorter::sort(shared, agrees.order, n, source, key_bits, reinterpret_cast<carried*>(values), 0, agrees);
   }
 };
 

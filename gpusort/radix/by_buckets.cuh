@@ -293,6 +293,11 @@ __device__ bool map_by_sample(
   {
     return digits == 0;
   }
+  int const lowest = block::lowest_set(shared.varying);
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+  {
+    found->lowest_alike = lowest;
+  }
   if constexpr (has_value_map_v<Bits, IsFloat>)
   {
     Bits const zero      = order.rank_of(Bits{0});
@@ -328,7 +333,7 @@ __device__ bool map_by_sample(
   }
   // Where a range is about a multiple of a power of two, more bits than that vary.
   int const width = bits_in_bucket + buckets_log2;
-  return !have_few_digits(n, bits_in_bucket, digits, bits)
+  return !have_few_digits(n, with_values, bits_in_bucket, digits, bits, lowest)
       && !have_few_values(n, with_values, digits, bits < width ? bits : width);
 }
 
@@ -363,8 +368,15 @@ __device__ void decide_by_sizes(
   {
     findings<Bits> volatile const& now = found;
     bool const tells_equal             = with_values || (now.seen & seen::twin) != 0;
-    found.keeps_order                  = tells_equal || now.in_crowds > work.n / 8;
-    shared.goes_on                     = !note_order(found, tells_equal) && !too_large && now.lost == 0;
+    for (int level = 0; level < 2; ++level)
+    {
+      found.order_of_level[level] =
+        tells_equal ? block::rank_order::kept
+        : now.in_crowds[level] > work.n / 8
+          ? block::rank_order::any_of_crowds
+          : block::rank_order::any;
+    }
+    shared.goes_on = !note_order(found, tells_equal) && !too_large && now.lost == 0;
   }
   __syncthreads();
   if (!shared.goes_on)
@@ -445,17 +457,26 @@ struct keys_counted
 {
   std::uint32_t seen;
   std::uint32_t keys;
-  std::uint32_t crowded; // of them, those whose warp's first row is all in one bucket
+  // Rounds in which the warp's first row was a crowd: in one bucket and, in the upper half, in one stretch. Of up to 2^34 keys there are fewer than 2^16.
+  std::uint32_t crowds;
+
+  static constexpr std::uint32_t in_bucket  = 1;
+  static constexpr std::uint32_t in_stretch = 1 << 16;
 };
 
 /// Counts this block's part of n keys by their buckets, and looks how neighbours compare. Called by all threads.
 template <class Bits, bool IsFloat, class Map>
 __device__ __forceinline__ keys_counted count_buckets(
-  Bits const* keys, std::size_t n, key_order<Bits, IsFloat> const& order, Map const& map, bucket_tally const& counts)
+  Bits const* keys,
+  std::size_t n,
+  key_order<Bits, IsFloat> const& order,
+  Map const& map,
+  int stretch_log2,
+  bucket_tally const& counts)
 {
   constexpr int items    = look_items(sizeof(Bits));
   auto const bucket_of   = [&](Bits rank) { return map(order, rank); };
-  std::uint32_t all_seen = 0, own_keys = 0, crowded = 0;
+  std::uint32_t all_seen = 0, own_keys = 0, crowds = 0;
   std::size_t const chunk = static_cast<std::size_t>(items) * look_threads;
   std::size_t const step  = static_cast<std::size_t>(gridDim.x) * chunk;
   std::size_t const own   = threadIdx.x / 32 * items * 32;
@@ -492,9 +513,10 @@ __device__ __forceinline__ keys_counted count_buckets(
       {
         counts.count(bucket_of(ranks.at[0]), items * 32);
       }
-      crowded += items;
+      own_keys += items;
+      crowds += keys_counted::in_bucket | keys_counted::in_stretch;
     }
-    else if (block::all_alike(bucket_of(ranks.at[0])))
+    else if (block::crowd(bucket_of(ranks.at[0])).is_large())
     {
       // Neighbours that are alike would wait for each other: one counts for all.
 #pragma unroll
@@ -502,10 +524,12 @@ __device__ __forceinline__ keys_counted count_buckets(
       {
         counts.count_crowd(bucket_of(ranks.at[i]));
       }
-      crowded += items;
+      own_keys += items;
+      crowds += keys_counted::in_bucket | keys_counted::in_stretch;
     }
     else
     {
+      crowds += block::crowd(bucket_of(ranks.at[0]) >> stretch_log2).is_large() ? keys_counted::in_stretch : 0;
 #pragma unroll
       for (int i = 0; i < items; ++i)
       {
@@ -514,7 +538,7 @@ __device__ __forceinline__ keys_counted count_buckets(
       own_keys += items;
     }
   }
-  return {all_seen, own_keys + crowded, crowded};
+  return {all_seen, own_keys, crowds};
 }
 
 /// Looks at all keys, and decides whether they are sorted by buckets: counts them, and finds out whether they are in order
@@ -560,7 +584,7 @@ __global__ void __launch_bounds__(look_threads)
   }
   clear_status(work, blockIdx.x, gridDim.x);
 
-  keys_counted const own = count_buckets(keys, n, order, map, counts);
+  keys_counted const own = count_buckets(keys, n, order, map, table.stretch_log2(), counts);
   note_seen(*found, block::or_of_warp(own.seen));
   __syncthreads();
 
@@ -578,17 +602,20 @@ __global__ void __launch_bounds__(look_threads)
                 static_cast<unsigned long long>(word & 0xffff) | static_cast<unsigned long long>(word >> 16) << 32);
     }
   }
-  bool const lost               = static_cast<std::uint32_t>(sum_of_block(shared, block::sum_of_warp(not_found))) != 0;
-  std::uint64_t const in_crowds = sum_of_block(shared, block::sum_of_warp(own.crowded));
+  bool const lost = static_cast<std::uint32_t>(sum_of_block(shared, block::sum_of_warp(not_found))) != 0;
+  // The lanes of a warp have seen the same crowds; rounds of the block in which they are in buckets, and in the upper half in stretches.
+  std::uint64_t const crowds = sum_of_block(shared, (own.crowds & 0xffff) | std::uint64_t{own.crowds >> 16} << 32);
   if (threadIdx.x == 0)
   {
     if (lost)
     {
       found->lost = 1;
     }
-    if (in_crowds != 0)
+    if (crowds != 0)
     {
-      atomicAdd(&found->in_crowds, static_cast<unsigned long long>(in_crowds));
+      constexpr unsigned long long round = look_items(sizeof(Bits)) * 32; // keys
+      atomicAdd(&found->in_crowds[0], (crowds >> 32) * round);
+      atomicAdd(&found->in_crowds[1], (crowds & 0xffffffff) * round);
     }
   }
   if (is_last_block(found->bucket_blocks, gridDim.x))
@@ -693,7 +720,7 @@ __device__ void move_to_buckets(
   else
   {
     partition::move_tile_in_any_order(
-      shared.partition, bucket_of, to, place, found->keeps_order != 0, keys_in, keys_out);
+      shared.partition, bucket_of, to, place, found->order_of_level[level], keys_in, keys_out);
   }
 }
 
@@ -732,6 +759,7 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
   bool const whole    = !all_buckets && found == nullptr;
   std::uint32_t count = gridDim.x;
   element_range share{0, n};
+  int const likely_alike = all_buckets ? found->lowest_alike : 0;
   if (!whole)
   {
     count = found->splits == 0 ? 0 : all_buckets ? std::uint32_t{1} << table.buckets_log2 : found->listed;
@@ -784,7 +812,7 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
     {
       __syncthreads();
     }
-    if (!sorter::sort(shared.by_bins, order, elements_here, elements, keys_out, values_out))
+    if (!sorter::sort(shared.by_bins, order, elements_here, elements, keys_out, values_out, likely_alike))
     {
       if constexpr (!all_buckets)
       {
@@ -878,6 +906,7 @@ __global__ void __launch_bounds__(bucket_sort<Bits, IsFloat, Class, Value>::thre
 
   runtime::wait_for_previous_kernel();
   std::uint32_t const count = found->splits == 0 ? 0 : listed ? found->listed : std::uint32_t{1} << table.buckets_log2;
+  int const likely_alike    = found->lowest_alike;
   block::work_queue<std::uint32_t> queue(&found->buckets_taken[listed ? 1 : 0], shared.next_bucket, gridDim.x);
   for (std::uint32_t i = blockIdx.x; i < count; i = queue.next())
   {
@@ -893,7 +922,7 @@ __global__ void __launch_bounds__(bucket_sort<Bits, IsFloat, Class, Value>::thre
     elements const other{at.keys[1] + begin, at.values[1] + begin};
     elements const in = from == 0 ? home : other;
     block::contiguous_source<Bits, Value> const source{in.keys, in.values};
-    if (!sorter::by_bins::sort(shared.bins, order, size, source, home.keys, home.values))
+    if (!sorter::by_bins::sort(shared.bins, order, size, source, home.keys, home.values, likely_alike))
     {
       __syncthreads();
       sorter::by_digits::sort(shared.digits, order, size, in, from == 0 ? other : home, home);

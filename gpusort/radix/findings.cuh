@@ -45,17 +45,19 @@ struct findings
   std::uint32_t bucket_blocks; // that have looked at the buckets
   std::uint32_t digit_blocks; // that have counted the digits
   std::uint32_t digits_counted; // for blocks of the launch that counts them: what is found by that is known
+  // Keys of warps whose first row is a crowd, in stretches and in buckets: what each level has.
+  unsigned long long in_crowds[2];
   std::uint32_t lost; // a count of 16 bits has overflowed: sizes of buckets are wrong
-  unsigned long long in_crowds; // keys of warps whose first row is all in one bucket
 
   std::uint32_t decided; // there is no need to count digits
+  int lowest_alike; // bits that all ranks of a sample have in common
   std::uint32_t uneven_digits; // that vary in a sample whose buckets would not fit
   block::sort_verdict verdict; // 0: keys are left to others
 
   // By buckets:
   std::uint32_t splits; // the input is split into buckets, which fit a block
-  std::uint32_t
-    keeps_order; // where a split could do without: equal keys can be told apart, or neighbours crowd in buckets
+  block::rank_order order_of_level
+    [2]; // in which each leaves keys of a bucket that have no values: kept, if equal ones can be told apart
   std::uint32_t split_tiles; // of the second level
   std::uint32_t buckets_taken[2]; // that blocks sort: of all, and of those that are listed
   std::uint32_t listed; // buckets, for blocks of another class
@@ -192,18 +194,13 @@ struct bucket_tally
     return atomicAdd(&words[bucket / 2], keys << shift) >> shift & 0xffff;
   }
 
-  /// Counts a bucket of every lane of a warp, those that are the first lane's at once.
+  /// Counts a bucket of every lane of a warp, those that are the first lane's at once. Called by all lanes.
   __device__ void count_crowd(std::uint32_t bucket) const
   {
-    std::uint32_t const crowded = __shfl_sync(block::all_lanes, bucket, 0);
-    std::uint32_t const alike   = __ballot_sync(block::all_lanes, bucket == crowded);
-    if (threadIdx.x % 32 == 0)
+    block::crowd const own(bucket);
+    if (own.has_to_count())
     {
-      count(crowded, static_cast<std::uint32_t>(__popc(alike)));
-    }
-    else if (bucket != crowded)
-    {
-      count(bucket);
+      count(bucket, own.counted());
     }
   }
 };

@@ -796,6 +796,7 @@ __device__ bool sort_in_wave_by(
     elements,
     at.keys[0] + where.begin,
     std::is_same_v<Value, block::no_values> ? nullptr : at.values[0] + where.begin,
+    0,
     agrees);
 }
 

@@ -155,13 +155,14 @@ __host__ __device__ constexpr bool rereads(std::size_t key_bytes, std::size_t va
 inline constexpr int most_bin_bits = 13;
 
 /// Whether keys are sorted by digits however even they are: few digits vary, and so few bits that there are many of each value, while
-/// ranks of a bucket differ in more bits than bins tell apart, so that bins are crowded and have to be sorted. Measured on an H200,
-/// 2^28, in ms by buckets: u32 that are multiples of 256 6.68, of 4096 5.75; u64 of which the highest 20 bits vary 8.64. By digits:
-/// u32 that are multiples of 256 4.50, u64 of which the highest 24 bits vary 7.41.
-__host__ __device__ constexpr bool
-have_few_digits(std::uint64_t n, int bits_in_bucket, int varying_digits, int varying_bits)
+/// ranks of a bucket differ in more bits than bins tell apart, so that bins are crowded and have to be sorted; or two digits, which are two passes. The
+/// lowest bits, up to `lowest_varying`, say nothing to bins of keys alone.
+__host__ __device__ constexpr bool have_few_digits(
+  std::uint64_t n, bool with_values, int bits_in_bucket, int varying_digits, int varying_bits, int lowest_varying)
 {
-  return bits_in_bucket > most_bin_bits && varying_digits <= 3 && std::uint64_t{8} << varying_bits <= n;
+  bool const leaves_out = varying_digits > 2 && !with_values;
+  return bits_in_bucket - (leaves_out ? lowest_varying : 0) > most_bin_bits && varying_digits <= 3
+      && std::uint64_t{8} << varying_bits <= n;
 }
 
 /// Uneven keys that vary in so many digits are left to a sample sort, which moves them two or three times. Measured on an H200, us by digits and so:

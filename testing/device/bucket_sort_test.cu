@@ -50,6 +50,8 @@ enum class kind
   few, // values
   twins, // of 256 values far apart: bins that are alike
   crowds, // of 8: the same
+  multiples, // and one more, each: the lowest bits of all are the same
+  nearly_multiples, // but for one
   close, // all but a few
   six, // of each of some values far apart, each a little off: more bins than are listed, in large buckets
   most_of_lanes, // the same, bins that a few lanes just sort
@@ -70,6 +72,8 @@ constexpr kind kinds[] = {
   kind::few,
   kind::twins,
   kind::crowds,
+  kind::multiples,
+  kind::nearly_multiples,
   kind::close,
   kind::six,
   kind::most_of_lanes,
@@ -128,6 +132,10 @@ Key make_key(kind which, std::size_t i, std::size_t n)
       return far_and_near<Key>(i * 16 % 4096, 0);
     case kind::crowds:
       return far_and_near<Key>(i % 8 * 512, 0);
+    case kind::multiples:
+      return far_and_near<Key>(a % 4096, 1);
+    case kind::nearly_multiples:
+      return far_and_near<Key>(a % 4096, i == n / 3 ? 4 : 1);
     case kind::close:
       return far_and_near<Key>(a % 100 == 0 ? 4000 : 0, b % 4);
     case kind::six:
@@ -434,6 +442,7 @@ TEST(BucketSort, LongOfPairs)
           close_ranks{0x12345678, 1 << 17, 1, true}, // the most that tokens have room for
           close_ranks{0x12345678, (1 << 17) + 1, 1, true},
           close_ranks{0x12345678, 1 << 17, 1 << 12, false},
+          close_ranks{0x12345, 1 << 30, 1 << 14, false}, // their lowest bits say nothing
           close_ranks{0x12345678, 100, 1, false}})
     {
       SCOPED_TRACE(::testing::Message() << ranks.span << " ranks from " << ranks.least << ", in array " << from);
@@ -442,7 +451,15 @@ TEST(BucketSort, LongOfPairs)
     }
     check_buckets<key, compare, sort_class::long_bucket, std::uint16_t>(
       sizes, [](std::size_t i, std::size_t n) { return close_ranks{0x12345678, 1 << 16, 1, true}(i, n); }, from);
-    for (kind which : {kind::even, kind::alike, kind::twins, kind::crowds, kind::zeros, kind::in_order})
+    for (kind which :
+         {kind::even,
+          kind::alike,
+          kind::twins,
+          kind::crowds,
+          kind::multiples,
+          kind::nearly_multiples,
+          kind::zeros,
+          kind::in_order})
     {
       SCOPED_TRACE(::testing::Message() << "kind " << static_cast<int>(which));
       check_buckets<key, compare, sort_class::long_bucket, std::uint32_t>(

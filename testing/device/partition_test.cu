@@ -43,7 +43,7 @@ struct pass
   std::uint32_t tiles;
   int tile;
   std::uint32_t* ticket;
-  bool keeps_order; // a partition that could do without
+  block::rank_order order; // of a partition that could do with any
 };
 
 template <class Value, int Threads, int Items, bool Ordered, bool CountsFirst>
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(Threads)
     }
     else
     {
-      partition::move_tile_in_any_order(shared, hash_bucket{}, all.work, at, all.keeps_order, keys_in, keys_out);
+      partition::move_tile_in_any_order(shared, hash_bucket{}, all.work, at, all.order, keys_in, keys_out);
     }
   }
 }
@@ -152,6 +152,7 @@ enum class input
 {
   uniform,
   few_buckets,
+  neighbours, // in one bucket, but for some
   last_bucket // where the places past the end of the input are counted, too
 };
 
@@ -161,13 +162,17 @@ std::vector<key> keys_like(input kind, std::size_t n, std::mt19937& random)
   constexpr key inverse = 244002641u;
   static_assert(inverse * 2654435761u == 1u);
   std::vector<key> keys(n);
-  for (key& k : keys)
+  for (std::size_t i = 0; i < n; ++i)
   {
     key const any      = static_cast<key>(random());
+    auto const next    = static_cast<unsigned>(i / 200 % buckets);
     unsigned const few = any % 3 * 127; // buckets 0, 127 and 254
-    k                  = kind == input::uniform     ? any
-                       : kind == input::few_buckets ? ((few << 24) | (any >> 8)) * inverse
-                                                    : ((255u << 24) | (any >> 8)) * inverse;
+    unsigned const here =
+      kind == input::few_buckets   ? few
+      : kind == input::last_bucket ? 255u
+      : any % 50 == 0              ? any % 256
+                                   : next;
+    keys[i] = kind == input::uniform ? any : ((here << 24) | (any >> 8)) * inverse;
   }
   return keys;
 }
@@ -188,7 +193,8 @@ host_array<key> in_order_by_bucket(host_array<key> keys, layout_of_segments cons
   return keys;
 }
 
-/// Partitions pieces in both epochs of the look-back words, one after the other, and with more blocks than there are tiles.
+/// Partitions pieces in both epochs of the look-back words, one after the other, and with more blocks than there are tiles; and in each order, if it
+/// need not be kept.
 template <class Value, int Threads, int Items, bool Ordered, bool CountsFirst>
 void check(std::vector<piece> const& pieces, int rows, input kind)
 {
@@ -214,9 +220,15 @@ void check(std::vector<piece> const& pieces, int rows, input kind)
   require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes), "shared memory");
 
   std::mt19937 random(2026);
-  for (int const epoch : {0, 1})
+  for (block::rank_order const order :
+       {block::rank_order::any, block::rank_order::kept, block::rank_order::any_of_crowds})
   {
-    SCOPED_TRACE(::testing::Message() << "epoch " << epoch);
+    int const epoch = order == block::rank_order::kept ? 1 : 0;
+    if (Ordered && order == block::rank_order::any_of_crowds)
+    {
+      continue; // as the first
+    }
+    SCOPED_TRACE(::testing::Message() << "epoch " << epoch << ", order " << static_cast<unsigned>(order));
     unsigned const blocks = layout.tiles + (epoch == 0 ? 0 : 3);
     expected_partition const e(layout, keys_like(kind, layout.elements, random));
     keys_in.load(e.keys_in);
@@ -238,7 +250,7 @@ void check(std::vector<piece> const& pieces, int rows, input kind)
     all.tiles         = layout.tiles;
     all.tile          = tile;
     all.ticket        = ticket.begin();
-    all.keeps_order   = epoch == 1;
+    all.order         = order;
     if constexpr (with_values)
     {
       kernel<<<blocks, Threads, shared_bytes>>>(
@@ -251,7 +263,7 @@ void check(std::vector<piece> const& pieces, int rows, input kind)
     require(cudaGetLastError(), "launch of the partition");
     require(cudaDeviceSynchronize(), "partition");
 
-    if (Ordered || all.keeps_order)
+    if (Ordered || order == block::rank_order::kept)
     {
       EXPECT_TRUE(keys_out.holds(e.keys_out));
     }
@@ -293,7 +305,7 @@ struct shape
     bool const in_a_hurry = std::getenv("GPUSORT_TEST_STEP") != nullptr; // under a sanitizer everything takes long
     for (int const rows : {Items, 1, Items / 2})
     {
-      for (input const kind : {input::uniform, input::few_buckets, input::last_bucket})
+      for (input const kind : {input::uniform, input::few_buckets, input::neighbours, input::last_bucket})
       {
         if (!in_a_hurry || rows == Items || kind == input::uniform)
         {

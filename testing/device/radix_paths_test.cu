@@ -684,6 +684,10 @@ TEST(RadixPaths, EvenKeysOfFewDigits)
     // No multiples: buckets and bins tell all values apart.
     check(keys_from<std::uint32_t>(n, [=](std::size_t i) { return static_cast<std::uint32_t>(bits(i)); }));
     check(keys_from<std::uint64_t>(n, bits));
+    // Multiples of which three digits vary: bins tell them apart, but where one is no multiple.
+    auto const more = [](std::size_t i) { return mixed(i) % 0x1ffff; };
+    check(keys_from<std::uint32_t>(n, [=](std::size_t i) { return static_cast<std::uint32_t>(more(i) << 15); }));
+    check(keys_from<std::uint64_t>(n, [=](std::size_t i) { return i == n / 3 + 1 ? 5 : more(i) << 47; }));
   }
 }
 
@@ -710,11 +714,15 @@ TEST(RadixPaths, FewDigitsAreThoseOfMultiples)
 {
   using gpusort::radix::have_few_digits;
   std::uint64_t const n = 1 << 28;
-  EXPECT_TRUE(have_few_digits(n, 16, 3, 24));
-  EXPECT_FALSE(have_few_digits(n, 13, 3, 24)); // bins tell them apart
-  EXPECT_FALSE(have_few_digits(n, 16, 4, 24)); // no fewer passes than by all digits of 4 bytes
-  EXPECT_FALSE(have_few_digits(n, 16, 4, 26)); // seldom alike
-  EXPECT_FALSE(have_few_digits(n / 2 - 1, 16, 3, 24));
+  EXPECT_TRUE(have_few_digits(n, false, 16, 3, 24, 0));
+  EXPECT_FALSE(have_few_digits(n, false, 13, 3, 24, 0)); // bins tell them apart
+  EXPECT_FALSE(have_few_digits(n, false, 16, 3, 24, 3)); // so they do
+  EXPECT_TRUE(have_few_digits(n, false, 16, 3, 24, 2));
+  EXPECT_TRUE(have_few_digits(n, true, 16, 3, 24, 8));
+  EXPECT_TRUE(have_few_digits(n, false, 16, 2, 16, 16)); // no more passes than to buckets
+  EXPECT_FALSE(have_few_digits(n, false, 16, 4, 24, 0)); // no fewer passes than by all digits of 4 bytes
+  EXPECT_FALSE(have_few_digits(n, false, 16, 4, 26, 0)); // seldom alike
+  EXPECT_FALSE(have_few_digits(n / 2 - 1, false, 16, 3, 24, 0));
 }
 
 /// Where the look of an input takes its sample.
