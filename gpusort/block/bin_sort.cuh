@@ -160,13 +160,13 @@ public:
     int lowest_alike = 0; // bits of all ranks, if not all are one
     if (likely_alike > 0 && width > 0)
     {
-      bool are = true;
+      Bits differing = 0;
 #pragma unroll
       for (Bits const rank : ranks)
       {
-        are = are && trailing_zeros(static_cast<Bits>(rank ^ least)) >= likely_alike;
+        differing |= rank ^ least;
       }
-      lowest_alike = __syncthreads_and(are) != 0 ? likely_alike : 0;
+      lowest_alike = lowest_alike_of_block(differing, likely_alike);
     }
 
     // Twice as many bins as elements, as far as there are so many.

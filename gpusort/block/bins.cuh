@@ -2,6 +2,7 @@
 // width have in common.
 #pragma once
 
+#include <gpusort/block/bit_width.h>
 #include <gpusort/block/close_sort.cuh>
 #include <gpusort/block/dynamic_shared.cuh>
 #include <gpusort/block/full_bins.h>
@@ -39,6 +40,14 @@ struct trusts_ranks
     return __syncthreads_and(own) != 0;
   }
 };
+
+/// `likely`, if so many of the lowest bits are the same in all ranks of a block, or else 0; `differing`: the bits in which those of the thread differ from
+/// a rank that is the same for all threads. Called by all threads of a block.
+template <class Bits>
+__device__ int lowest_alike_of_block(Bits differing, int likely)
+{
+  return __syncthreads_and(trailing_zeros(differing) >= likely) != 0 ? likely : 0;
+}
 
 /// How tokens are split into bins: which of their bits do not say the bin, and whether tokens that share one are alike.
 struct bin_split

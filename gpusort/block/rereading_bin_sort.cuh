@@ -63,12 +63,12 @@ public:
     int lowest_alike = 0; // bits of all ranks
     if (likely_alike > 0)
     {
-      bool are = true;
+      Bits differing = 0;
       for (int at = static_cast<int>(threadIdx.x); at < n; at += Threads)
       {
-        are = are && trailing_zeros(static_cast<Bits>(order.rank_of(keys_in[at]) ^ least)) >= likely_alike;
+        differing |= order.rank_of(keys_in[at]) ^ least;
       }
-      lowest_alike = __syncthreads_and(are) != 0 ? likely_alike : 0;
+      lowest_alike = lowest_alike_of_block(differing, likely_alike);
     }
     int const width      = bit_width(static_cast<Bits>(greatest - least));
     int const bins_log2  = bins::max_log2;

@@ -89,12 +89,9 @@ public:
     int lowest_alike = 0; // bits of all ranks, if not all are one
     if (likely_alike > 0 && width > 0)
     {
-      bool are = true;
-      for_places(n, [&](int at) {
-        rank_type const differs = order.rank_of(staged<Bits>(shared)[at]) ^ least;
-        are                     = are && trailing_zeros(differs) >= likely_alike;
-      });
-      lowest_alike = __syncthreads_and(are) != 0 ? likely_alike : 0;
+      rank_type differing = 0;
+      for_places(n, [&](int at) { differing |= order.rank_of(staged<Bits>(shared)[at]) ^ least; });
+      lowest_alike = lowest_alike_of_block(differing, likely_alike);
     }
     if constexpr (sizeof(rank_type) <= 4)
     {
