@@ -157,8 +157,11 @@ public:
       return true;
     }
 
-    int lowest_alike = 0; // bits of all ranks, if not all are one
-    if (likely_alike > 0 && width > 0)
+    // Twice as many bins as elements, as far as there are so many.
+    int const all_log2  = bit_width(static_cast<std::uint32_t>(n)) + 1;
+    int const bins_log2 = all_log2 < bins::max_log2 ? all_log2 : bins::max_log2;
+    int lowest_alike    = 0; // bits of all ranks
+    if (is_worth_leaving_out(likely_alike, width, bins_log2, has_place))
     {
       Bits differing = 0;
 #pragma unroll
@@ -168,10 +171,6 @@ public:
       }
       lowest_alike = lowest_alike_of_block(differing, likely_alike);
     }
-
-    // Twice as many bins as elements, as far as there are so many.
-    int const all_log2  = bit_width(static_cast<std::uint32_t>(n)) + 1;
-    int const bins_log2 = all_log2 < bins::max_log2 ? all_log2 : bins::max_log2;
     place from[Items];
     Bits keys[Items];
     bool sorted = false;

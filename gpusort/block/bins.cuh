@@ -49,6 +49,14 @@ __device__ int lowest_alike_of_block(Bits differing, int likely)
   return __syncthreads_and(trailing_zeros(differing) >= likely) != 0 ? likely : 0;
 }
 
+/// Whether it is worth asking if `likely` of the lowest bits are the same in all ranks, which differ by `width` bits: if then, and not otherwise, what
+/// shares one of 2^bins_log2 bins is alike, or, if tokens have places, if bins then say something of these.
+__host__ __device__ constexpr bool is_worth_leaving_out(int likely, int width, int bins_log2, bool has_place)
+{
+  return likely > 0
+      && (has_place ? width > 0 && width - likely < bins_log2 : width > bins_log2 && width - likely <= bins_log2);
+}
+
 /// How tokens are split into bins: which of their bits do not say the bin, and whether tokens that share one are alike.
 struct bin_split
 {
@@ -58,7 +66,7 @@ struct bin_split
 
 /// The split of tokens of `width` bits, of which the lowest `lowest_alike` are the same in all, into 2^bins_log2 bins. Where no others are left, bins
 /// without them lie side by side: if those bits said the bin, all tokens would be counted in few banks of shared memory.
-__device__ inline bin_split split_into_bins(int width, int bins_log2, int lowest_alike)
+__host__ __device__ constexpr bin_split split_into_bins(int width, int bins_log2, int lowest_alike)
 {
   int const too_many   = width > bins_log2 ? width - bins_log2 : 0;
   bool const are_alike = too_many <= lowest_alike;

@@ -153,7 +153,7 @@ public:
       crowd const own(bucket);
       if (own.has_to_count())
       {
-        atomicAdd(&counts_.of[warp_][bucket], own.counted());
+        atomicAdd(&counts_.of[warp_][bucket], own.share());
       }
     }
     else
@@ -280,7 +280,7 @@ private:
     if constexpr (is_of_crowd)
     {
       crowd const own(bucket);
-      return own.number(own.has_to_count() ? atomicAdd(count, own.counted()) : 0);
+      return own.number(own.has_to_count() ? atomicAdd(count, own.share()) : 0);
     }
     else
     {

@@ -60,8 +60,10 @@ public:
     {
       return false;
     }
-    int lowest_alike = 0; // bits of all ranks
-    if (likely_alike > 0)
+    int const width     = bit_width(static_cast<Bits>(greatest - least));
+    int const bins_log2 = bins::max_log2;
+    int lowest_alike    = 0; // bits of all ranks
+    if (is_worth_leaving_out(likely_alike, width, bins_log2, false))
     {
       Bits differing = 0;
       for (int at = static_cast<int>(threadIdx.x); at < n; at += Threads)
@@ -70,8 +72,6 @@ public:
       }
       lowest_alike = lowest_alike_of_block(differing, likely_alike);
     }
-    int const width      = bit_width(static_cast<Bits>(greatest - least));
-    int const bins_log2  = bins::max_log2;
     auto const split     = split_into_bins(width, bins_log2, lowest_alike);
     int const shift      = split.shift;
     bool const are_alike = split.are_alike; // tokens that share a bin

@@ -84,10 +84,11 @@ public:
         least                = rank < least ? rank : least;
         greatest             = greatest < rank ? rank : greatest;
       });
-    loses            = span_of_block(shared.span, least, greatest, loses);
-    int const width  = bit_width(static_cast<rank_type>(greatest - least));
-    int lowest_alike = 0; // bits of all ranks, if not all are one
-    if (likely_alike > 0 && width > 0)
+    loses               = span_of_block(shared.span, least, greatest, loses);
+    int const width     = bit_width(static_cast<rank_type>(greatest - least));
+    int lowest_alike    = 0; // bits of all ranks
+    bool const shortens = sizeof(rank_type) <= 4 && width + place_bits > 32 && width - likely_alike + place_bits <= 32;
+    if (shortens || is_worth_leaving_out(likely_alike, width, bins::max_log2, true))
     {
       rank_type differing = 0;
       for_places(n, [&](int at) { differing |= order.rank_of(staged<Bits>(shared)[at]) ^ least; });

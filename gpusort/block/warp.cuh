@@ -100,12 +100,12 @@ public:
     return __popc(lanes_) >= 16;
   }
 
-  /// Whether the calling lane counts, and then how many.
+  /// Whether the calling lane counts, and then for how many.
   __device__ bool has_to_count() const
   {
     return is_first() || !is_in_;
   }
-  __device__ std::uint32_t counted() const
+  __device__ std::uint32_t share() const
   {
     return is_first() ? static_cast<std::uint32_t>(__popc(lanes_)) : 1;
   }

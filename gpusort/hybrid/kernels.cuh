@@ -122,7 +122,7 @@ struct counters
   std::uint32_t works_tried; // that blocks have taken to sort by value
   std::uint32_t works_taken; // that blocks have taken to merge or to move
   std::uint32_t value_order; // in which the comparator has sorted a sample
-  int lowest_alike; // bits of all ranks of values in that sample
+  int lowest_alike; // lowest bits, that the ranks of all values in it have in common
   std::uint32_t disagrees; // the comparator, with that order
   std::uint32_t left; // works that have not been done by value
   std::uint32_t more_works; // listed in place of those of them that are too large for blocks that merge
@@ -403,7 +403,8 @@ __device__ int lowest_alike_of(std::uint32_t (&varying)[4], std::uint32_t order,
 
 /// Chooses the splitters of each segment of a level that is split. `previous` is the level before it, if there is one. The first level
 /// also clears the counters and glances at the input, unless somebody has sorted it. If blocks try to go by values, notes in the first
-/// level whether the comparator does, in all how to guess buckets of numbers, and in the last one how far apart keys are.
+/// level whether the comparator does, and the lowest bits that values have in common, in all how to guess buckets of numbers, and in the last one how far
+/// apart keys are.
 /// Grid: a block a segment. Block: splitter_choice's threads. Shared: choice_storage.
 template <bool TriesValues, class Key, class Compare>
 __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)

@@ -333,7 +333,7 @@ __device__ bool map_by_sample(
   }
   // Where a range is about a multiple of a power of two, more bits than that vary.
   int const width = bits_in_bucket + buckets_log2;
-  return !have_few_digits(n, with_values, bits_in_bucket, digits, bits, lowest)
+  return !have_few_digits(n, with_values || sizeof(Bits) > 8, bits_in_bucket, digits, bits, lowest)
       && !have_few_values(n, with_values, digits, bits < width ? bits : width);
 }
 
@@ -457,7 +457,7 @@ struct keys_counted
 {
   std::uint32_t seen;
   std::uint32_t keys;
-  // Rounds in which the warp's first row was a crowd: in one bucket and, in the upper half, in one stretch. Of up to 2^34 keys there are fewer than 2^16.
+  // Rounds in which most of the warp's first row was in one bucket and, in the upper half, in one stretch. Of 2^34 keys 64 blocks have no more than 2^15.
   std::uint32_t crowds;
 
   static constexpr std::uint32_t in_bucket  = 1;
@@ -474,8 +474,17 @@ __device__ __forceinline__ keys_counted count_buckets(
   int stretch_log2,
   bucket_tally const& counts)
 {
-  constexpr int items    = look_items(sizeof(Bits));
-  auto const bucket_of   = [&](Bits rank) { return map(order, rank); };
+  constexpr int items  = look_items(sizeof(Bits));
+  auto const bucket_of = [&](Bits rank) { return map(order, rank); };
+  auto const crowd_of  = [=](std::uint32_t bucket) -> std::uint32_t {
+    if (!block::crowd(bucket >> stretch_log2).is_large())
+    {
+      return 0;
+    }
+    return block::crowd(bucket).is_large()
+            ? keys_counted::in_bucket | keys_counted::in_stretch
+            : keys_counted::in_stretch;
+  };
   std::uint32_t all_seen = 0, own_keys = 0, crowds = 0;
   std::size_t const chunk = static_cast<std::size_t>(items) * look_threads;
   std::size_t const step  = static_cast<std::size_t>(gridDim.x) * chunk;
@@ -516,7 +525,7 @@ __device__ __forceinline__ keys_counted count_buckets(
       own_keys += items;
       crowds += keys_counted::in_bucket | keys_counted::in_stretch;
     }
-    else if (block::crowd(bucket_of(ranks.at[0])).is_large())
+    else if (std::uint32_t const crowd = crowd_of(bucket_of(ranks.at[0])); (crowd & keys_counted::in_bucket) != 0)
     {
       // Neighbours that are alike would wait for each other: one counts for all.
 #pragma unroll
@@ -525,11 +534,11 @@ __device__ __forceinline__ keys_counted count_buckets(
         counts.count_crowd(bucket_of(ranks.at[i]));
       }
       own_keys += items;
-      crowds += keys_counted::in_bucket | keys_counted::in_stretch;
+      crowds += crowd;
     }
     else
     {
-      crowds += block::crowd(bucket_of(ranks.at[0]) >> stretch_log2).is_large() ? keys_counted::in_stretch : 0;
+      crowds += crowd;
 #pragma unroll
       for (int i = 0; i < items; ++i)
       {

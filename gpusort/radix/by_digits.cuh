@@ -325,9 +325,7 @@ __device__ bool count_part(
   found->passes = passes;
   if constexpr (sizeof(Bits) <= 4)
   {
-    // If a look found crowds of neighbours, splits keep order, and that costs more than a pass by digits.
-    if (how.may_mix && !tells_equal && found->order_of_level[0] == block::rank_order::any
-        && !shared.is_crowded[found->digit_of_pass[0]])
+    if (how.may_mix && !tells_equal && !shared.is_crowded[found->digit_of_pass[0]])
     {
       found->mixes = 1;
       found->map   = bucket_map<Bits>::of_ranks();

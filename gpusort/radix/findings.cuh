@@ -45,12 +45,12 @@ struct findings
   std::uint32_t bucket_blocks; // that have looked at the buckets
   std::uint32_t digit_blocks; // that have counted the digits
   std::uint32_t digits_counted; // for blocks of the launch that counts them: what is found by that is known
-  // Keys of warps whose first row is a crowd, in stretches and in buckets: what each level has.
+  // Keys of warps most of whose first row is in one stretch, and in one bucket: what each level meets.
   unsigned long long in_crowds[2];
   std::uint32_t lost; // a count of 16 bits has overflowed: sizes of buckets are wrong
 
   std::uint32_t decided; // there is no need to count digits
-  int lowest_alike; // bits that all ranks of a sample have in common
+  int lowest_alike; // lowest bits, that all ranks of a sample have in common
   std::uint32_t uneven_digits; // that vary in a sample whose buckets would not fit
   block::sort_verdict verdict; // 0: keys are left to others
 
@@ -200,7 +200,7 @@ struct bucket_tally
     block::crowd const own(bucket);
     if (own.has_to_count())
     {
-      count(bucket, own.counted());
+      count(bucket, own.share());
     }
   }
 };

@@ -308,6 +308,50 @@ TEST(OneWave, SplittersLeaveRoomForChance)
 // ---------------------------------------------------------------------------------------------------------------------
 // rows_for
 
+TEST(Bins, WhatSharesOneIsAlikeIfItIsSaidToBe)
+{
+  for (int bins_log2 = 1; bins_log2 <= 6; ++bins_log2)
+  {
+    for (int width = 0; width <= 10; ++width)
+    {
+      for (int alike = 0; alike == 0 || alike < width; ++alike)
+      {
+        block::bin_split const split = block::split_into_bins(width, bins_log2, alike);
+        std::uint32_t last           = 0;
+        bool shared                  = false; // a bin by tokens that differ
+        for (std::uint32_t token = 0; token >> width == 0; token += 1u << alike)
+        {
+          std::uint32_t const bin = token >> split.shift;
+          EXPECT_LT(bin, 1u << bins_log2);
+          EXPECT_GE(bin, last);
+          shared = shared || (token > 0 && bin == last);
+          last   = bin;
+        }
+        EXPECT_TRUE(!split.are_alike || !shared) << width << " bits, " << alike << " alike, 2^" << bins_log2 << " bins";
+        // What is not asked for would change nothing.
+        block::bin_split const without = block::split_into_bins(width, bins_log2, 0);
+        EXPECT_EQ(block::is_worth_leaving_out(alike, width, bins_log2, false), split.are_alike && !without.are_alike);
+      }
+    }
+  }
+}
+
+TEST(Bits, BelowTheLowestThatIsSet)
+{
+  EXPECT_EQ(block::trailing_zeros(std::uint32_t{0}), 32);
+  EXPECT_EQ(block::trailing_zeros(std::uint64_t{0}), 64);
+  EXPECT_EQ(block::trailing_zeros(std::uint16_t{0x8000}), 15);
+  using wide = unsigned __int128;
+  for (int at = 0; at < 128; ++at)
+  {
+    EXPECT_EQ(block::trailing_zeros(static_cast<wide>(~wide{0} << at)), at);
+    std::uint32_t words[4] = {0, 0, 0, 0x80000000u};
+    words[at / 32] |= 1u << at % 32;
+    EXPECT_EQ(block::lowest_set(words), at);
+  }
+  EXPECT_EQ(block::lowest_set({0u, 0u}), 0);
+}
+
 TEST(RowsFor, IsWithinBoundsAndEnoughForTheBlocks)
 {
   constexpr std::pair<int, int> passes[] = {
