@@ -94,10 +94,11 @@ public:
     return lanes_ == all_lanes;
   }
 
-  /// Whether counting them at once takes no longer than they would wait.
+  /// Whether they are so many that counting them at once takes no longer than they would wait: of two crowds of 16 the second one would wait as long as
+  /// both.
   __device__ bool is_large() const
   {
-    return __popc(lanes_) >= 16;
+    return __popc(lanes_) >= 24;
   }
 
   /// Whether the calling lane counts, and then for how many.
