@@ -66,6 +66,21 @@ __device__ inline std::uint32_t or_of_warp(std::uint32_t word)
 #endif
 }
 
+/// Sets the bits of all lanes' values in words that other warps may set bits in, too. Called by all lanes.
+template <class Bits>
+__device__ void set_bits_of_warp(std::uint32_t* words, Bits value)
+{
+#pragma unroll
+  for (int w = 0; w < words_of_v<Bits>; ++w)
+  {
+    std::uint32_t const word = or_of_warp(word_of(value, w));
+    if (threadIdx.x % 32 == 0)
+    {
+      atomicOr(&words[w], word);
+    }
+  }
+}
+
 __device__ inline std::uint32_t sum_of_warp(std::uint32_t word)
 {
 #if __CUDA_ARCH__ >= 800

@@ -388,15 +388,7 @@ __device__ int lowest_alike_of(std::uint32_t (&varying)[4], std::uint32_t order,
   {
     differing |= rank_at(i) ^ first;
   }
-#pragma unroll
-  for (int w = 0; w < block::words_of_v<rank>; ++w)
-  {
-    std::uint32_t const word = block::or_of_warp(block::word_of(differing, w));
-    if (threadIdx.x % 32 == 0)
-    {
-      atomicOr(&varying[w], word);
-    }
-  }
+  block::set_bits_of_warp(varying, differing);
   __syncthreads();
   return threadIdx.x == 0 ? block::lowest_set(varying) : 0;
 }

@@ -269,15 +269,7 @@ __device__ bool map_by_sample(
   {
     different = static_cast<Bits>(different | (rank ^ least));
   }
-#pragma unroll
-  for (int w = 0; w < block::words_of_v<Bits>; ++w)
-  {
-    std::uint32_t const word = block::or_of_warp(block::word_of(different, w));
-    if (threadIdx.x % 32 == 0)
-    {
-      atomicOr(&shared.varying[w], word);
-    }
-  }
+  block::set_bits_of_warp(shared.varying, different);
   bucket_map<Bits> const of_sample = bucket_map<Bits>::over(least, greatest, buckets_log2);
   map                              = of_sample;
   spread const by_rank             = spread_of(ranks, n, order, of_sample, limits, counts, shared);

@@ -56,8 +56,8 @@ struct findings
 
   // By buckets:
   std::uint32_t splits; // the input is split into buckets, which fit a block
-  block::rank_order order_of_level
-    [2]; // in which each leaves keys of a bucket that have no values: kept, if equal ones can be told apart
+  // In which each level leaves keys of a bucket that have no values: kept, if equal ones can be told apart.
+  block::rank_order order_of_level[2];
   std::uint32_t split_tiles; // of the second level
   std::uint32_t buckets_taken[2]; // that blocks sort: of all, and of those that are listed
   std::uint32_t listed; // buckets, for blocks of another class
