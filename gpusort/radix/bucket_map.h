@@ -50,11 +50,11 @@ struct bucket_map
     return bucket < last ? bucket : last;
   }
 
-  /// The same with an eighth of the range more at either end.
-  __host__ __device__ static bucket_map with_margins(Bits least, Bits greatest, int buckets_log2)
+  /// The same with a part of the range more at either end: an eighth, or another power of two.
+  __host__ __device__ static bucket_map with_margins(Bits least, Bits greatest, int buckets_log2, int part_log2 = 3)
   {
     constexpr Bits greatest_rank = static_cast<Bits>(~Bits{0});
-    Bits const margin            = static_cast<Bits>((greatest - least) / 8);
+    Bits const margin            = static_cast<Bits>((greatest - least) >> part_log2);
     return over(
       least > margin ? static_cast<Bits>(least - margin) : Bits{0},
       greatest < static_cast<Bits>(greatest_rank - margin) ? static_cast<Bits>(greatest + margin) : greatest_rank,

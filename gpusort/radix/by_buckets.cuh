@@ -11,6 +11,7 @@
 #include <gpusort/block/staged_bin_sort.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/block/work_queue.cuh>
+#include <gpusort/radix/bucket_curve.h>
 #include <gpusort/radix/findings.cuh>
 #include <gpusort/radix/in_cluster.cuh>
 #include <gpusort/radix/key_order.h>
@@ -64,6 +65,21 @@ struct bucket_table
   }
 };
 
+/// The curve by which keys are mapped to buckets, if they are, in device memory, and their buckets.
+struct curve_table
+{
+  int log2; // buckets; 0: there is no curve
+  bool for_long; // blocks; otherwise those that sort buckets of equal width sort them
+  curve_cell* cells; // curve_cells
+};
+
+/// The same and what a block has of it.
+struct own_curve
+{
+  curve_table table;
+  curve_cell const* cells;
+};
+
 /// What buckets may hold.
 struct bucket_limits
 {
@@ -96,7 +112,7 @@ struct sort_staged
                            sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
                            sort_tile_for(sizeof(Bits), value_bytes_v<Value>, Class),
                            full_bins_of(Class),
-                           Class == sort_class::long_bucket>;
+                           Class == sort_class::long_bucket && sizeof(Bits) <= 4>;
 };
 
 /// Blocks that sort what fits them.
@@ -182,6 +198,7 @@ struct spread
 {
   std::uint64_t expected; // about as many keys, times `scale`, the bucket of a key has
   bool too_full; // a bucket has too much of the sample
+  bool too_crowded; // one has a great part of the sample, so that a curve will hardly do
 
   static constexpr std::uint64_t samples = std::uint64_t{look_threads} * samples_per_thread;
   static constexpr std::uint64_t scale   = samples * (samples - 1) / 2; // pairs
@@ -198,10 +215,50 @@ struct spread
   }
 };
 
+/// Up to samples_per_thread keys that a thread has of a sample, as ranks.
+template <class Bits>
+struct sample_ranks
+{
+  Bits at[samples_per_thread];
+
+  /// Sample 0 or 1, of different keys if there are twice as many. The same for all blocks.
+  template <bool IsFloat>
+  __device__ sample_ranks(Bits const* keys, std::size_t n, key_order<Bits, IsFloat> const& order, int number)
+  {
+    std::uint64_t const stride = n / spread::samples; // at least 1
+#pragma unroll
+    for (int i = 0; i < samples_per_thread; ++i)
+    {
+      std::uint64_t const sample = static_cast<std::uint64_t>(i) * look_threads + threadIdx.x;
+      // Not always the first of a stride, so that periods in the input do not hide from it.
+      at[i] = keys[sample * stride + (sample * 61 + static_cast<unsigned>(number) * (stride / 2)) % stride];
+    }
+#pragma unroll
+    for (Bits& rank : at)
+    {
+      rank = order.rank_of(rank);
+    }
+  }
+
+  /// The least and the greatest of all threads. Called by all of them.
+  __device__ void span(look_storage<Bits>& shared, Bits& least, Bits& greatest) const
+  {
+    least    = static_cast<Bits>(~Bits{0});
+    greatest = 0;
+#pragma unroll
+    for (Bits const rank : at)
+    {
+      least    = rank < least ? rank : least;
+      greatest = greatest < rank ? rank : greatest;
+    }
+    block::span_of_block(shared.span, least, greatest);
+  }
+};
+
 /// The spread of the ranks of a look's sample: pairs of keys meet in a bucket more often than of even ones. Called by all threads with counts
 /// that are zero, which they are again afterwards.
 template <class Bits, class Order, class Map>
-__device__ spread spread_of(Bits const (&ranks)[samples_per_thread],
+__device__ spread spread_of(sample_ranks<Bits> const& sample,
                             std::size_t n,
                             Order const& order,
                             Map const& map,
@@ -211,7 +268,7 @@ __device__ spread spread_of(Bits const (&ranks)[samples_per_thread],
 {
   std::uint32_t meetings = 0, most = 0; // pairs in one bucket, and the fullest but for one
 #pragma unroll
-  for (Bits const rank : ranks)
+  for (Bits const rank : sample.at)
   {
     std::uint32_t const others = counts.count(map(order, rank));
     meetings += others;
@@ -219,13 +276,22 @@ __device__ spread spread_of(Bits const (&ranks)[samples_per_thread],
   }
   std::uint64_t const all = sum_of_block(shared, block::sum_of_warp(meetings));
   bool const too_full     = __syncthreads_or(most >= limits.in_sample) != 0;
+  bool const too_crowded  = has_curve(sizeof(Bits)) && __syncthreads_or(most >= spread::samples / 64) != 0;
 #pragma unroll
-  for (Bits const rank : ranks)
+  for (Bits const rank : sample.at)
   {
     counts.words[map(order, rank) / 2] = 0;
   }
   __syncthreads();
-  return {all * n, too_full};
+  return {all * n, too_full, too_crowded};
+}
+
+/// Whether numbers on either side of zero may lie between two ranks.
+template <class Bits>
+__device__ bool meet_zero(key_order<Bits, true> const& order, Bits least, Bits greatest)
+{
+  Bits const zero = order.rank_of(Bits{0});
+  return least < zero && zero < greatest;
 }
 
 /// Maps ranks to buckets by a sample, which is the same for every block. Returns false if the sample says that buckets would not fit a block, or
@@ -244,35 +310,20 @@ __device__ bool map_by_sample(
   findings<Bits>* found,
   key_map_t<Bits, IsFloat>& map)
 {
-  Bits ranks[samples_per_thread];
-  std::uint64_t const stride = n / spread::samples; // at least 1
-#pragma unroll
-  for (int i = 0; i < samples_per_thread; ++i)
-  {
-    std::uint64_t const number = static_cast<std::uint64_t>(i) * look_threads + threadIdx.x;
-    // Not always the first of a stride, so that periods in the input do not hide from it.
-    ranks[i] = keys[number * stride + number * 61 % stride];
-  }
-  Bits least = static_cast<Bits>(~Bits{0}), greatest = 0;
-#pragma unroll
-  for (int i = 0; i < samples_per_thread; ++i)
-  {
-    ranks[i] = order.rank_of(ranks[i]);
-    least    = ranks[i] < least ? ranks[i] : least;
-    greatest = greatest < ranks[i] ? ranks[i] : greatest;
-  }
-  block::span_of_block(shared.span, least, greatest);
+  sample_ranks<Bits> const sample(keys, n, order, 0);
+  Bits least, greatest;
+  sample.span(shared, least, greatest);
 
   Bits different = 0;
 #pragma unroll
-  for (Bits const rank : ranks)
+  for (Bits const rank : sample.at)
   {
     different = static_cast<Bits>(different | (rank ^ least));
   }
   block::set_bits_of_warp(shared.varying, different);
   bucket_map<Bits> const of_sample = bucket_map<Bits>::over(least, greatest, buckets_log2);
   map                              = of_sample;
-  spread const by_rank             = spread_of(ranks, n, order, of_sample, limits, counts, shared);
+  spread const by_rank             = spread_of(sample, n, order, of_sample, limits, counts, shared);
   int digits = 0, bits = 0; // that vary
 #pragma unroll
   for (int w = 0; w < block::words_of_v<Bits>; ++w)
@@ -290,16 +341,15 @@ __device__ bool map_by_sample(
   {
     found->lowest_alike = lowest;
   }
+  [[maybe_unused]] bool by_value_may = false; // a curve
   if constexpr (has_value_map_v<Bits, IsFloat>)
   {
-    Bits const zero      = order.rank_of(Bits{0});
-    bool const meet_zero = least < zero && zero < greatest;
-    if (!by_rank.is_even(limits) && goes_by_value(n, sizeof(Bits), with_values, meet_zero))
+    if (!by_rank.is_even(limits) && goes_by_value(n, sizeof(Bits), with_values, meet_zero(order, least, greatest)))
     {
       auto const values = value_map<Bits>::over(order, least, greatest, buckets_log2, 0);
       if (values.exists())
       {
-        spread const by_value = spread_of(ranks, n, order, values, limits, counts, shared);
+        spread const by_value = spread_of(sample, n, order, values, limits, counts, shared);
         if (by_value.fits(limits) && by_value.expected < by_rank.expected)
         {
           map = by_value.is_even(limits)
@@ -307,6 +357,7 @@ __device__ bool map_by_sample(
                 : value_map<Bits>::over(order, least, greatest, buckets_log2, margin_of_rare_keys);
           return true;
         }
+        by_value_may = has_curve(sizeof(Bits)) && !by_value.too_crowded;
       }
     }
   }
@@ -317,9 +368,15 @@ __device__ bool map_by_sample(
   int const bits_in_bucket = block::bit_width(static_cast<Bits>(greatest - least)) - buckets_log2;
   if (!by_rank.fits(limits))
   {
+    bool may_be_curve = false;
+    if constexpr (has_curve(sizeof(Bits)))
+    {
+      may_be_curve = !by_rank.too_crowded || by_value_may;
+    }
     if (blockIdx.x == 0 && threadIdx.x == 0)
     {
       found->uneven_digits = static_cast<std::uint32_t>(digits);
+      found->may_be_curve  = may_be_curve ? 1 : 0;
     }
     return false;
   }
@@ -329,7 +386,8 @@ __device__ bool map_by_sample(
       && !have_few_values(n, with_values, digits, bits < width ? bits : width);
 }
 
-/// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know.
+/// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know. `curve`: null, or that
+/// whose positions `map` says.
 /// Called by all threads of the last block of a look.
 template <class Bits, class Map>
 __device__ void decide_by_sizes(
@@ -337,6 +395,7 @@ __device__ void decide_by_sizes(
   bucket_limits const& limits,
   bucket_table const& table,
   Map const& map,
+  own_curve const* curve,
   findings<Bits>& found,
   tiling const& work,
   look_storage<Bits>& shared)
@@ -427,11 +486,20 @@ __device__ void decide_by_sizes(
       found.split_tiles = static_cast<std::uint32_t>(all);
     }
   }
+  if (curve != nullptr && threadIdx.x < curve_cells)
+  {
+    curve->table.cells[threadIdx.x] = curve->cells[threadIdx.x];
+  }
   if (threadIdx.x == 0)
   {
     found.map     = map;
-    found.splits  = 1;
+    found.splits  = curve == nullptr ? 1 : 0;
     found.decided = 1;
+    if (curve != nullptr)
+    {
+      found.by_curve = 1;
+    }
+    found.buckets[curve != nullptr && curve->table.for_long ? 1 : 0] = std::uint32_t{1} << table.buckets_log2;
   }
 }
 
@@ -542,6 +610,61 @@ __device__ __forceinline__ keys_counted count_buckets(
   return {all_seen, own_keys, crowds};
 }
 
+/// Adds what a block has counted to the table, and decides, in the last block that has; `curve`: null, or that whose positions `map` says. Called by
+/// all threads of a look.
+template <class Bits, class Map>
+__device__ __forceinline__ void finish_look(
+  keys_counted const& own,
+  bool with_values,
+  bucket_limits const& limits,
+  bucket_table const& table,
+  Map const& map,
+  own_curve const* curve,
+  findings<Bits>& found,
+  tiling const& work,
+  bucket_tally const& counts,
+  look_storage<Bits>& shared)
+{
+  note_seen(found, block::or_of_warp(own.seen));
+  __syncthreads();
+
+  auto* const pairs       = reinterpret_cast<unsigned long long*>(table.sizes); // of neighbours' sizes
+  int const words         = 1 << (table.buckets_log2 - 1);
+  std::uint32_t not_found = own.keys;
+  for (int i = static_cast<int>(threadIdx.x); i < words; i += look_threads)
+  {
+    // Blocks begin at different places, so that they meet on few.
+    int const at             = (i + static_cast<int>(blockIdx.x) * 32) & (words - 1);
+    std::uint32_t const word = counts.words[at];
+    if (word != 0)
+    {
+      not_found -= (word & 0xffff) + (word >> 16);
+      atomicAdd(pairs + at,
+                static_cast<unsigned long long>(word & 0xffff) | static_cast<unsigned long long>(word >> 16) << 32);
+    }
+  }
+  bool const lost = static_cast<std::uint32_t>(sum_of_block(shared, block::sum_of_warp(not_found))) != 0;
+  // The lanes of a warp have seen the same crowds; rounds of the block in which they are in buckets, and in the upper half in stretches.
+  std::uint64_t const crowds = sum_of_block(shared, (own.crowds & 0xffff) | std::uint64_t{own.crowds >> 16} << 32);
+  if (threadIdx.x == 0)
+  {
+    if (lost)
+    {
+      found.lost = 1;
+    }
+    if (crowds != 0)
+    {
+      constexpr unsigned long long round = look_items(sizeof(Bits)) * 32; // keys
+      atomicAdd(&found.in_crowds[0], (crowds >> 32) * round);
+      atomicAdd(&found.in_crowds[1], (crowds & 0xffffffff) * round);
+    }
+  }
+  if (is_last_block(found.bucket_blocks, gridDim.x))
+  {
+    decide_by_sizes(with_values, limits, table, map, curve, found, work, shared);
+  }
+}
+
 /// Looks at all keys, and decides whether they are sorted by buckets: counts them, and finds out whether they are in order
 /// or reversed. Leaves the decision to those who count digits if a sample says that buckets would be uneven, or if a bucket turns
 /// out to be too large. Does nothing if a glance has decided.
@@ -562,11 +685,7 @@ __global__ void __launch_bounds__(look_threads)
   __shared__ look_storage<Bits> shared;
   bucket_tally const counts{shared_counts};
 
-  int const words = 1 << (table.buckets_log2 - 1);
-  for (int i = static_cast<int>(threadIdx.x); i < words; i += look_threads)
-  {
-    shared_counts[i] = 0;
-  }
+  counts.clear(table.buckets_log2);
   if (threadIdx.x < block::words_of_v<Bits>)
   {
     shared.varying[threadIdx.x] = 0;
@@ -586,43 +705,7 @@ __global__ void __launch_bounds__(look_threads)
   clear_status(work, blockIdx.x, gridDim.x);
 
   keys_counted const own = count_buckets(keys, n, order, map, table.stretch_log2(), counts);
-  note_seen(*found, block::or_of_warp(own.seen));
-  __syncthreads();
-
-  auto* const pairs       = reinterpret_cast<unsigned long long*>(table.sizes); // of neighbours' sizes
-  std::uint32_t not_found = own.keys;
-  for (int i = static_cast<int>(threadIdx.x); i < words; i += look_threads)
-  {
-    // Blocks begin at different places, so that they meet on few.
-    int const at             = (i + static_cast<int>(blockIdx.x) * 32) & (words - 1);
-    std::uint32_t const word = shared_counts[at];
-    if (word != 0)
-    {
-      not_found -= (word & 0xffff) + (word >> 16);
-      atomicAdd(pairs + at,
-                static_cast<unsigned long long>(word & 0xffff) | static_cast<unsigned long long>(word >> 16) << 32);
-    }
-  }
-  bool const lost = static_cast<std::uint32_t>(sum_of_block(shared, block::sum_of_warp(not_found))) != 0;
-  // The lanes of a warp have seen the same crowds; rounds of the block in which they are in buckets, and in the upper half in stretches.
-  std::uint64_t const crowds = sum_of_block(shared, (own.crowds & 0xffff) | std::uint64_t{own.crowds >> 16} << 32);
-  if (threadIdx.x == 0)
-  {
-    if (lost)
-    {
-      found->lost = 1;
-    }
-    if (crowds != 0)
-    {
-      constexpr unsigned long long round = look_items(sizeof(Bits)) * 32; // keys
-      atomicAdd(&found->in_crowds[0], (crowds >> 32) * round);
-      atomicAdd(&found->in_crowds[1], (crowds & 0xffffffff) * round);
-    }
-  }
-  if (is_last_block(found->bucket_blocks, gridDim.x))
-  {
-    decide_by_sizes(with_values, limits, table, map, *found, work, shared);
-  }
+  finish_look(own, with_values, limits, table, map, nullptr, *found, work, counts, shared);
 }
 
 /// Which part of its bucket's number a level splits by.
@@ -655,13 +738,14 @@ struct bucket_storage
 /// Moves keys and values of the tile that this block takes to the stretch of their bucket, from the first arrays to the second,
 /// or at level 1 back again and to the bucket itself; or, at level 0, to where the first digit that counts belongs, if the input is
 /// not split into buckets: `bins` as of count_part. Equal keys keep their order where they can be told apart. `part`: of the input; at level 1 of one of
-/// several, its number says which stretches this launch splits. Called by all threads, once one of the two is known, with the kind of map that `found`
-/// has.
+/// several, its number says which stretches this launch splits. `map_of()`: that of `found`. Called by all threads, once one of the two is known.
+/// Returns false if there was no tile left; shared memory may be used again after a barrier.
 /// Before: the ticket is zero; the look-back words are empty, or, at level 1 of an input of one part, left behind by level 0.
-template <class Bits, bool IsFloat, class Value, class Map>
-__device__ void move_to_buckets(
+template <class Bits, bool IsFloat, class Value, class Map, class MapOf>
+__device__ bool move_to_buckets(
   bucket_storage<Bits, IsFloat, Value, Map>& shared,
   key_order<Bits, IsFloat> const& order,
+  MapOf const& map_of,
   findings<Bits>* found,
   bucket_table const& table,
   std::uint64_t const* bins,
@@ -673,7 +757,7 @@ __device__ void move_to_buckets(
 {
   using partition             = bucket_partition<Bits, IsFloat, Value, Map>;
   bool const first            = level == 0;
-  bool const by_digit         = found->splits == 0;
+  bool const by_digit         = !is_curve_v<Map> && found->splits == 0;
   int const digit             = by_digit ? found->digit_of_pass[0] : 0;
   int const stretch_log2      = by_digit ? 0 : table.stretch_log2(); // a stretch of one bucket
   int const buckets           = first ? radix_size : 1 << stretch_log2;
@@ -696,7 +780,7 @@ __device__ void move_to_buckets(
   }
   bucket_of_key<Bits, IsFloat, Map> const bucket_of{
     order,
-    static_cast<Map>(found->map),
+    map_of(),
     by_digit ? digit * digit_bits
     : first  ? stretch_log2
              : 0,
@@ -708,21 +792,36 @@ __device__ void move_to_buckets(
   std::uint32_t const tile     = partition::take_tile(shared.partition, ticket);
   if (tile >= tiles.count)
   {
-    return;
+    return false;
   }
-  block::tile_place place = first ? block::place_in({part.begin, part.size, 0}, 0, tile, work.tile)
-                                  : block::place_among(table.stretches, radix_size, tiles.first + tile, work.tile);
-  place.number -= tiles.first;
-  place.first_of_segment -= tiles.first;
+  auto const place_of = [&](std::uint32_t number) {
+    return first ? block::place_in({part.begin, part.size, 0}, 0, number, work.tile)
+                 : block::place_among(table.stretches, radix_size, tiles.first + number, work.tile);
+  };
   if constexpr (partition::with_values)
   {
+    block::tile_place place = place_of(tile);
+    place.number -= tiles.first;
+    place.first_of_segment -= tiles.first;
     partition::move_tile(shared.partition, bucket_of, to, place, keys_in, keys_out, values_in, values_out);
   }
   else
   {
-    partition::move_tile_in_any_order(
-      shared.partition, bucket_of, to, place, found->order_of_level[level], keys_in, keys_out);
+    // One tile of an input may not be full, and what moves it is not at hand: it waits for instructions. So it is the first, if order does not matter, when
+    // others wait as well.
+    block::rank_order const in_order = found->order_of_level[level];
+    bool const last_is_first         = first && in_order == block::rank_order::any;
+    block::tile_place place          = place_of(last_is_first ? (tile == 0 ? tiles.count : tile) - 1 : tile);
+    if (last_is_first)
+    {
+      place.number  = tile;
+      place.is_last = tile + 1 == tiles.count;
+    }
+    place.number -= tiles.first;
+    place.first_of_segment -= tiles.first;
+    partition::move_tile_in_any_order(shared.partition, bucket_of, to, place, in_order, keys_in, keys_out);
   }
+  return true;
 }
 
 /// Splits an input among the blocks of a cluster of the class `medium`, as cluster_split does: out of line, because blocks that sort alone have no
@@ -763,7 +862,7 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
   int const likely_alike = all_buckets ? found->lowest_alike : 0;
   if (!whole)
   {
-    count = found->splits == 0 ? 0 : all_buckets ? std::uint32_t{1} << table.buckets_log2 : found->listed;
+    count = all_buckets ? found->buckets[0] : found->listed;
   }
   else if constexpr (Class == sort_class::medium)
   {
@@ -885,8 +984,15 @@ struct bucket_sort : way_of_buckets<Bits, IsFloat, Value, Class>
   };
 };
 
-/// Sorts buckets, of which no crowded ones are listed, into the caller's arrays, from arrays number `from`, if the
-/// input is split into buckets: those that are listed, or all but those too large for these blocks, which are listed. Stable where elements can be told
+/// Which buckets blocks sort, of those that the input is split into.
+enum class which_buckets
+{
+  all, // but those too large for these blocks, which are listed, and those by a curve, if they are for others
+  by_curve,
+  listed
+};
+
+/// Sorts such buckets, of which no crowded ones are listed, into the caller's arrays, from arrays number `from`. Stable where elements can be told
 /// apart.
 /// Grid: any. Block: bucket_sort's threads. Shared: its storage.
 template <class Bits, bool IsFloat, sort_class Class, class Value>
@@ -896,7 +1002,7 @@ __global__ void __launch_bounds__(bucket_sort<Bits, IsFloat, Class, Value>::thre
   sort_buckets(key_order<Bits, IsFloat> order,
                findings<Bits>* found,
                bucket_table table,
-               bool listed,
+               which_buckets which,
                int from,
                buffers<Bits, Value> at)
 {
@@ -906,7 +1012,8 @@ __global__ void __launch_bounds__(bucket_sort<Bits, IsFloat, Class, Value>::thre
   auto& shared = *reinterpret_cast<typename sorter::shared_storage*>(shared_words);
 
   runtime::wait_for_previous_kernel();
-  std::uint32_t const count = found->splits == 0 ? 0 : listed ? found->listed : std::uint32_t{1} << table.buckets_log2;
+  bool const listed         = which == which_buckets::listed;
+  std::uint32_t const count = listed ? found->listed : found->buckets[which == which_buckets::by_curve ? 1 : 0];
   int const likely_alike    = found->lowest_alike;
   block::work_queue<std::uint32_t> queue(&found->buckets_taken[listed ? 1 : 0], shared.next_bucket, gridDim.x);
   for (std::uint32_t i = blockIdx.x; i < count; i = queue.next())

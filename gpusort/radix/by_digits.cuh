@@ -334,16 +334,6 @@ __device__ bool count_part(
   return true;
 }
 
-/// Of what has been decided before digits are counted nothing is left to others. Called by all threads of a grid.
-template <class Bits>
-__device__ void accept_decided(findings<Bits>* found)
-{
-  if (blockIdx.x == 0 && threadIdx.x == 0)
-  {
-    found->verdict = block::verdict::accepted;
-  }
-}
-
 /// Unless it has been decided already what to do: count_part, by all blocks.
 /// Grid: how.blocks. Block: histogram_threads. Shared: the counts.
 template <class Bits, bool IsFloat>

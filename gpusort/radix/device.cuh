@@ -6,6 +6,7 @@
 
 #include <gpusort/radix/by_buckets.cuh>
 #include <gpusort/radix/by_counts.cuh>
+#include <gpusort/radix/by_curve.cuh>
 #include <gpusort/radix/by_digits.cuh>
 #include <gpusort/radix/glance.cuh>
 #include <gpusort/radix/key_order.h>
@@ -54,19 +55,23 @@ struct device_with
     static constexpr bool can_be_counted  = has_counted_buckets(sizeof(bits), value_bytes_v<carried>); // long ones
     static constexpr bool may_be_wave     = has_wave(sizeof(bits), value_bytes_v<carried>);
     static constexpr bool lists           = lists_crowded(sizeof(bits), value_bytes_v<carried>);
+    static constexpr bool may_be_curve    = has_curve(sizeof(bits));
     static constexpr bool may_leave       = Uneven::template sizes<Key, carried>.most != 0;
 
     // Elements of one launch: as many whole tiles as the look-back can count.
     static constexpr std::size_t part_elements = block::look_back::max_count / partition::tile * partition::tile;
     // A digit that all keys have alike is no pass, so no count is as large as the input.
     static constexpr std::size_t most_in_one_part = std::size_t{block::look_back::max_count} + 1;
-    static_assert(most_in_long_buckets <= most_in_one_part, "levels of such buckets are one launch each");
+    static constexpr std::size_t most_in_long     = most_in_long_buckets(sizeof(bits), value_bytes_v<carried>);
+    static_assert(most_in_long <= most_in_one_part, "levels of such buckets are one launch each");
     static_assert(!can_be_counted || can_have_long);
     static_assert(!can_be_counted || pass_shape_v<bits, carried>.bucket_blocks > 0,
                   "only moves to buckets alone come in parts");
 
     bool one_block; // on every device; no scratch, no other member means anything
     int buckets_log2      = 0; // 0: never by buckets
+    int curve_log2        = 0; // of buckets by a curve; 0: there is none
+    bool long_by_curve    = false; // those are for blocks that sort long ones
     bool only_long        = false; // buckets; otherwise others as well
     bool counts_buckets   = false; // which then are of no other kind
     bool in_wave          = false; // if blocks have room for it
@@ -78,7 +83,7 @@ struct device_with
     std::size_t spare     = 0; // tiles of a second level
     std::size_t keys = 0, values = 0;
     std::size_t sizes = 0, bins = 0, found = 0, tickets = 0; // from here to status, cleared before the sort
-    std::size_t status = 0, next_bins = 0, begins = 0, listed = 0, stretches = 0;
+    std::size_t status = 0, next_bins = 0, begins = 0, listed = 0, stretches = 0, curve = 0;
     std::size_t starts = 0, seen_in_tiles = 0, repeats = 0; // of one wave
     // Or, where keys are counted:
     std::size_t value_counts = 0, rank_sums = 0, zero_sums = 0, zero_signs = 0; // cleared before the sort
@@ -119,14 +124,14 @@ struct device_with
       bool by_buckets = has_buckets(sizeof(bits)) && n <= most_in_buckets;
       if constexpr (can_have_long)
       {
-        only_long      = !by_buckets && n <= most_in_long_buckets;
+        only_long      = !by_buckets && n <= most_in_long;
         counts_buckets = can_be_counted && !by_buckets && !only_long && n <= most_in_counted_buckets;
         by_buckets     = by_buckets || only_long || counts_buckets;
       }
       in_wave          = may_be_wave && n <= most_in_wave(sizeof(bits), value_bytes_v<carried>);
       buckets_log2     = !by_buckets    ? 0
                        : counts_buckets ? most_buckets_log2
-                                        : buckets_log2_for(n, only_long ? mean_long_bucket : mean_bucket);
+                                        : buckets_log2_for(n, only_long ? most_in_long >> most_buckets_log2 : mean_bucket);
       int const blocks = blocks_of_small_pass(sizeof(bits), value_bytes_v<carried>);
       tile      = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads, blocks);
       part_size = n <= most_in_one_part ? n : part_elements;
@@ -134,7 +139,15 @@ struct device_with
       parts     = runtime::blocks_for(n, part_size);
       spare     = buckets_log2 > digit_bits ? radix_size : 0;
 
-      std::size_t const buckets = by_buckets ? std::size_t{1} << buckets_log2 : 0;
+      if constexpr (may_be_curve)
+      {
+        if (by_buckets && spare > 0) // as many levels
+        {
+          curve_log2    = std::max(buckets_log2, buckets_log2_for(n, mean_bucket_by_curve));
+          long_by_curve = can_have_long && lists && !only_long && n >> curve_log2 > mean_bucket_by_curve;
+        }
+      }
+      std::size_t const buckets = by_buckets ? std::size_t{1} << std::max(buckets_log2, curve_log2) : 0;
       std::size_t const words   = (tiles + spare) * radix_size;
       keys                      = layout.add(n, sizeof(bits));
       values                    = with_values ? layout.add(n, sizeof(carried)) : 0;
@@ -160,6 +173,7 @@ struct device_with
       begins        = layout.add(buckets + 1, sizeof(std::uint64_t));
       listed        = layout.add(only_long || counts_buckets ? 0 : buckets, sizeof(std::uint32_t));
       stretches     = layout.add(spare, sizeof(block::segment));
+      curve         = layout.add(curve_log2 != 0 ? curve_cells : 0, sizeof(curve_cell));
       seen_in_tiles = layout.add(wave, sizeof(std::uint32_t));
       repeats       = layout.add(in_wave ? radix_size / 32 : 0, sizeof(std::uint32_t));
     }
@@ -479,6 +493,11 @@ private:
     auto* const sizes = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     auto* const bins  = runtime::at_offset<std::uint64_t>(base, plan.bins);
     auto* const found = runtime::at_offset<findings<Bits>>(base, plan.found);
+    // No more buckets than a look can count.
+    bool const may_be_curve = by_buckets && look_bytes(plan.curve_log2) <= most_look_bytes<Bits>(room);
+    curve_table const curve{may_be_curve ? plan.curve_log2 : 0,
+                            plan.long_by_curve && Plan::sorts_long(room),
+                            runtime::at_offset<curve_cell>(base, plan.curve)};
     bucket_table const table{
       plan.buckets_log2,
       sizes,
@@ -528,23 +547,68 @@ private:
           plan.counts_buckets ? static_cast<int>(most_in_counted_bucket(n)) : Plan::most_in_bucket(with_long);
         int const listed_above   = with_long && !plan.only_long ? Plan::most_in_short_bucket() : fits;
         std::size_t const chunks = runtime::blocks_for(n, look_threads * look_items(sizeof(Bits)));
+        std::size_t const expected =
+          plan.counts_buckets ? most_expected_counted(n)
+          : curve.log2 != 0   ? most_expected_or_curve(n, plan.buckets_log2, fits)
+                              : most_expected(fits);
+        bucket_limits const limits{
+          static_cast<std::uint32_t>(fits),
+          static_cast<std::uint32_t>(listed_above),
+          most_in_sample(n, fits),
+          plan.counts_buckets ? most_expected_counted(n)
+          : with_long         ? most_expected_evenly(n, plan.buckets_log2)
+                              : expected,
+          expected};
+        std::size_t const blocks = std::min(chunks, processors);
         runtime::launch(
           look_at_keys<Bits, IsFloat>,
-          {std::min(chunks, processors), look_threads, look_bytes(plan.buckets_log2), most_look_bytes<Bits>(room)},
+          {blocks, look_threads, look_bytes(table.buckets_log2), most_look_bytes<Bits>(room)},
           stream,
           at.keys[0],
           order,
           with_values,
-          bucket_limits{static_cast<std::uint32_t>(fits),
-                        static_cast<std::uint32_t>(listed_above),
-                        most_in_sample(n, fits),
-                        plan.counts_buckets ? most_expected_counted(n)
-                        : with_long         ? most_expected_evenly(n, plan.buckets_log2)
-                                            : most_expected(fits),
-                        plan.counts_buckets ? most_expected_counted(n) : most_expected(fits)},
+          limits,
           table,
           found,
           work);
+        if constexpr (Plan::may_be_curve)
+        {
+          if (curve.log2 != 0)
+          {
+            int const most = Plan::most_in_bucket(with_long || curve.for_long);
+            runtime::launch(
+              look_by_curve<Bits, IsFloat>,
+              {blocks, look_threads, look_bytes(curve.log2), most_look_bytes<Bits>(room)},
+              stream,
+              at.keys[0],
+              order,
+              with_values,
+              bucket_limits{static_cast<std::uint32_t>(most),
+                            static_cast<std::uint32_t>(curve.for_long ? most : listed_above),
+                            most_in_sample(n, most),
+                            most_expected_by_curve(most),
+                            most_expected_by_curve(most)},
+              table,
+              curve,
+              found,
+              work);
+            runtime::launch(
+              move_by_curve<Bits, IsFloat, Value>,
+              {std::min(runtime::blocks_for(n, plan.tile),
+                        processors * static_cast<std::size_t>(pass_shape_v<Bits, Value>.blocks)),
+               partition::threads,
+               sizeof(curve_storage<Bits, IsFloat, Value>)},
+              stream,
+              order,
+              found,
+              table,
+              curve,
+              runtime::at_offset<std::uint32_t>(base, plan.tickets),
+              input_part{0, n, 0, true, nullptr},
+              work,
+              at);
+          }
+        }
       }
     }
 
@@ -673,16 +737,19 @@ private:
           if (plan.counts_buckets)
           {
             sort_each_bucket<IsFloat, sort_class::counted_bucket>(
-              stream, order, processors, found, table, false, from, at);
+              stream, order, processors, found, table, which_buckets::all, from, at);
           }
         }
         if constexpr (Plan::can_have_long)
         {
-          if (with_long)
+          if (with_long || curve.for_long)
           {
-            bool const listed = !plan.only_long;
+            which_buckets const which =
+              curve.for_long   ? which_buckets::by_curve
+              : plan.only_long ? which_buckets::all
+                               : which_buckets::listed;
             sort_each_bucket<IsFloat, sort_class::long_bucket>(
-              stream, order, processors, found, table, listed, from, at);
+              stream, order, processors, found, table, which, from, at);
           }
         }
       }
@@ -791,7 +858,7 @@ private:
     constexpr sort_class all = sort_class::bucket;
     if constexpr (!lists_crowded(sizeof(Bits), value_bytes_v<Value>))
     {
-      sort_each_bucket<IsFloat, all>(stream, order, processors, found, table, false, from, at);
+      sort_each_bucket<IsFloat, all>(stream, order, processors, found, table, which_buckets::all, from, at);
     }
     else
     {
@@ -815,7 +882,7 @@ private:
     std::size_t processors,
     findings<Bits>* found,
     bucket_table const& table,
-    bool listed,
+    which_buckets which,
     int from,
     buffers<Bits, Value> const& at)
   {
@@ -827,7 +894,7 @@ private:
       order,
       found,
       table,
-      listed,
+      which,
       from,
       at);
   }

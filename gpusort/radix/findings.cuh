@@ -52,14 +52,17 @@ struct findings
   std::uint32_t decided; // there is no need to count digits
   int lowest_alike; // lowest bits, that all ranks of a sample have in common
   std::uint32_t uneven_digits; // that vary in a sample whose buckets would not fit
+  std::uint32_t may_be_curve; // by which its buckets would
   block::sort_verdict verdict; // 0: keys are left to others
 
   // By buckets:
-  std::uint32_t splits; // the input is split into buckets, which fit a block
+  std::uint32_t splits; // the input is split into buckets of equal width, which fit a block
+  std::uint32_t by_curve; // or into others that do; then the map is to positions
   // In which each level leaves keys of a bucket that have no values: kept, if equal ones can be told apart.
   block::rank_order order_of_level[2];
   std::uint32_t split_tiles; // of the second level
   std::uint32_t buckets_taken[2]; // that blocks sort: of all, and of those that are listed
+  std::uint32_t buckets[2]; // that blocks sort, but for those that are listed: of all inputs, and by a curve by others
   std::uint32_t listed; // buckets, for blocks of another class
   key_map_t<Bits, true> map; // or what a key_map_t of integers is made of
 
@@ -101,6 +104,16 @@ __device__ bool note_order(findings<Bits>& found, bool tells_equal)
   found.reverses          = order == input_order::reversed ? 1 : 0;
   found.decided           = order != input_order::none ? 1 : 0;
   return found.decided != 0;
+}
+
+/// Of what has been decided before digits are counted nothing is left to others. Called by all threads of a grid.
+template <class Bits>
+__device__ void accept_decided(findings<Bits>* found)
+{
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+  {
+    found->verdict = block::verdict::accepted;
+  }
 }
 
 /// The keys that a warp looks at together, as ranks: the i-th of a lane is the (i x 32 + lane)-th of them, in up to Items
@@ -186,6 +199,15 @@ __device__ void note_seen(findings<Bits>& found, std::uint32_t by_warp)
 struct bucket_tally
 {
   std::uint32_t* words;
+
+  /// Of 2^log2 buckets, by all threads of a block; a barrier has to follow.
+  __device__ void clear(int log2) const
+  {
+    for (int i = static_cast<int>(threadIdx.x); i < 1 << (log2 - 1); i += static_cast<int>(blockDim.x))
+    {
+      words[i] = 0;
+    }
+  }
 
   /// Returns what was counted before.
   __device__ std::uint32_t count(std::uint32_t bucket, std::uint32_t keys = 1) const

@@ -107,8 +107,18 @@ __global__ void __launch_bounds__(
       if (mixes || level < table.levels())
       {
         auto const move = [&](auto map, auto& room) {
-          move_to_buckets<Bits, IsFloat, Value, decltype(map)>(
-            room, order, found, table, bins, tickets + level, level, part, work, at);
+          move_to_buckets(
+            room,
+            order,
+            [=] { return static_cast<decltype(map)>(found->map); },
+            found,
+            table,
+            bins,
+            tickets + level,
+            level,
+            part,
+            work,
+            at);
         };
         if constexpr (has_value_map_v<Bits, IsFloat> && pass_shape_v<Bits, Value>.has_special_code)
         {

@@ -98,7 +98,7 @@ __host__ __device__ constexpr sort_shape sort_shape_for(std::size_t key_bytes, s
        : c == sort_class::large && short_keys ? sort_shape{512, 15}
        : is_bucket && short_keys              ? sort_shape{256, 18}
        : is_bucket && is_wide                 ? sort_shape{1024, 5}
-       : c == sort_class::long_bucket         ? sort_shape{1024, 18}
+       : c == sort_class::long_bucket         ? sort_shape{1024, key_bytes > 4 && value_bytes > 0 ? 11 : 18}
                                               : sort_shape{512, 9};
 }
 
@@ -388,8 +388,46 @@ __host__ __device__ constexpr int look_items(std::size_t key_bytes)
 inline constexpr int most_buckets_log2 = 16;
 
 /// Elements of a mean bucket, at most, up to most_buckets_log2: of short buckets and of long ones.
-inline constexpr std::size_t mean_bucket      = 4096;
-inline constexpr std::size_t mean_long_bucket = 16384;
+inline constexpr std::size_t mean_bucket = 4096;
+__host__ __device__ constexpr std::size_t mean_long_bucket(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return key_bytes > 4 && value_bytes > 0 ? 10240 : 16384;
+}
+
+/// Whether keys of so many bytes go to buckets by a curve, where those of equal width would not fit blocks.
+__host__ __device__ constexpr bool has_curve(std::size_t key_bytes)
+{
+  return key_bytes == 8;
+}
+
+/// Elements of a mean bucket by a curve, at most, up to most_buckets_log2: a sample says less of how many they are. Measured on an H200, ms, where means are
+/// up to 1024 and up to 2048: normally distributed f64 2^26 2.49, 2.12; `gaussian` (u64, u32) 2^26 3.32, 2.86.
+inline constexpr std::size_t mean_bucket_by_curve = 2816;
+
+/// How much further a curve reaches than its sample, as a part of its width at either end: beyond, all keys are in one bucket. Of 2^28 exponentially
+/// distributed ones 22,000 lie beyond an eighth, and 1,000 beyond this. What it reaches for nothing makes cells wider, but no bucket emptier.
+inline constexpr double margin_of_curve   = 0.5;
+inline constexpr int margin_of_curve_log2 = 1; // the same, that many halvings
+
+/// The bucket of a key is expected to have up to so many, for a block of `tile`.
+constexpr std::size_t most_expected_by_curve(int tile)
+{
+  return static_cast<std::size_t>(tile) * 3 / 4;
+}
+
+/// The same for one of equal width where a curve may do instead: if two and a half times as many fit, as the fullest may have, or if keys are about even. Of those
+/// a sample says that many on average, and four deviations more once in tens of thousands of times.
+constexpr std::size_t most_expected_or_curve(std::size_t n, int buckets_log2, int tile)
+{
+  constexpr std::size_t samples = std::size_t{look_threads} * samples_per_thread;
+  auto const meetings =
+    static_cast<std::uint32_t>(samples * (samples - 1) / 2 >> buckets_log2); // of samples in buckets
+  std::size_t const mean       = n >> buckets_log2;
+  std::size_t const about_even = mean + mean * 4 / root_of(meetings);
+  std::size_t const uneven     = static_cast<std::size_t>(tile) * 2 / 5;
+  std::size_t const most       = uneven < about_even ? about_even : uneven;
+  return most < most_expected(tile) ? most : most_expected(tile);
+}
 
 /// What a wave's sample says of buckets of equal width.
 struct wave_sample
@@ -488,10 +526,13 @@ inline constexpr std::size_t most_in_buckets = std::size_t{4352} << most_buckets
 /// Whether keys and values of so many bytes have long buckets, with their own blocks to sort them: those that fit one.
 constexpr bool has_long_buckets(std::size_t key_bytes, std::size_t value_bytes)
 {
-  return (key_bytes == 4 || key_bytes == 8) && (value_bytes == 0 || (key_bytes == 4 && value_bytes <= 4));
+  return key_bytes == 4 ? value_bytes <= 4 : key_bytes == 8 && value_bytes <= 8;
 }
 
-inline constexpr std::size_t most_in_long_buckets = mean_long_bucket << most_buckets_log2;
+__host__ __device__ constexpr std::size_t most_in_long_buckets(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return mean_long_bucket(key_bytes, value_bytes) << most_buckets_log2;
+}
 
 /// Whether buckets of keys and values of so many bytes may be counted: 2^16 of equal width have no more than 2^16 ranks each, which is what a block has
 /// shared memory to count. Some have more where they are of equal width by value, and the first and the last may.
@@ -523,7 +564,7 @@ constexpr std::size_t most_expected_counted(std::size_t n)
 __host__ __device__ constexpr bool
 have_few_values(std::uint64_t n, bool with_values, int varying_digits, int values_log2)
 {
-  if (n > most_in_long_buckets)
+  if (n > most_in_long_buckets(4, 0))
   {
     return varying_digits <= 3 || (values_log2 < 32 && n >> values_log2 > std::uint64_t{1} << 14);
   }

@@ -238,7 +238,7 @@ void check_buckets(std::vector<int> const& sizes, Make make, int from, int likel
   values[from]                           = numbers;
   thrust::device_vector<std::uint64_t> begins_on_device(begins.begin(), begins.end());
   radix::findings<bits> found{};
-  found.splits       = 1;
+  found.buckets[0]   = buckets;
   found.lowest_alike = likely_alike;
   // Those of the first array are all that fit, those of the second are listed, the last one first.
   bool const are_listed = from == 1;
@@ -271,7 +271,7 @@ void check_buckets(std::vector<int> const& sizes, Make make, int from, int likel
     order,
     findings.get(),
     table,
-    are_listed,
+    are_listed ? radix::which_buckets::listed : radix::which_buckets::all,
     from,
     at);
   require(cudaDeviceSynchronize(), "sort of buckets");

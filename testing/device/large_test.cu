@@ -104,6 +104,16 @@ struct uneven_keys
   }
 };
 
+/// Most of which are near 0.
+struct products
+{
+  template <class Key>
+  __device__ Key at(std::uint64_t i) const
+  {
+    return static_cast<Key>((hash(i + 1) >> 32) * (hash(~i) >> 32));
+  }
+};
+
 /// In order or reversed, some neighbours alike; the one at `odd` goes to the other end.
 struct rising_keys
 {
@@ -289,14 +299,14 @@ TEST(Large, RadixLongBuckets)
 
 TEST(Large, RadixLongestBuckets)
 {
-  sort_long_buckets<std::uint32_t>(radix::most_in_long_buckets);
-  sort_long_buckets<std::uint64_t>(radix::most_in_long_buckets);
+  sort_long_buckets<std::uint32_t>(radix::most_in_long_buckets(4, 0));
+  sort_long_buckets<std::uint64_t>(radix::most_in_long_buckets(4, 0));
 }
 
 TEST(Large, RadixBeyondLongBuckets)
 {
-  sort_long_buckets<std::uint32_t>(radix::most_in_long_buckets + 1);
-  sort_long_buckets<std::uint64_t>(radix::most_in_long_buckets + 1);
+  sort_long_buckets<std::uint32_t>(radix::most_in_long_buckets(4, 0) + 1);
+  sort_long_buckets<std::uint64_t>(radix::most_in_long_buckets(4, 0) + 1);
 }
 
 /// Of which the last is not full, and as many as there may be.
@@ -306,11 +316,27 @@ TEST(Large, RadixPairsInLongBuckets)
     sort_pairs<std::uint32_t, std::uint32_t>(gpusort::radix_sort(thrust::device), n, comp, make);
   };
   sort(radix::most_in_buckets + 1, thrust::less<std::uint32_t>{}, even_keys{});
-  sort(radix::most_in_long_buckets, thrust::less<std::uint32_t>{}, even_keys{});
-  sort(radix::most_in_long_buckets, thrust::greater<std::uint32_t>{}, even_keys{});
-  sort(radix::most_in_long_buckets, thrust::less<std::uint32_t>{}, even_below{3'000'000'000});
-  sort(radix::most_in_long_buckets, thrust::less<std::uint32_t>{}, even_below{5'000'000});
-  sort(radix::most_in_long_buckets, thrust::less<std::uint32_t>{}, uneven_keys{});
+  sort(radix::most_in_long_buckets(4, 0), thrust::less<std::uint32_t>{}, even_keys{});
+  sort(radix::most_in_long_buckets(4, 0), thrust::greater<std::uint32_t>{}, even_keys{});
+  sort(radix::most_in_long_buckets(4, 0), thrust::less<std::uint32_t>{}, even_below{3'000'000'000});
+  sort(radix::most_in_long_buckets(4, 0), thrust::less<std::uint32_t>{}, even_below{5'000'000});
+  sort(radix::most_in_long_buckets(4, 0), thrust::less<std::uint32_t>{}, uneven_keys{});
+}
+
+/// The same of wider ones; and, by a curve, of fewer.
+TEST(Large, RadixPairsOfWideKeysInLongBuckets)
+{
+  auto const sort = [](std::uint64_t n, auto position, auto comp, auto make) {
+    sort_pairs<std::uint64_t, decltype(position)>(gpusort::radix_sort(thrust::device), n, comp, make);
+  };
+  thrust::less<std::uint64_t> const less;
+  sort(radix::most_in_buckets + 1, std::uint32_t{}, less, even_keys{});
+  sort(radix::most_in_long_buckets(8, 4), std::uint32_t{}, thrust::greater<std::uint64_t>{}, even_keys{});
+  sort(radix::most_in_long_buckets(8, 8), std::uint64_t{}, less, even_keys{});
+  sort(radix::most_in_long_buckets(8, 4) + 1, std::uint32_t{}, less, even_keys{});
+  sort(radix::most_in_buckets, std::uint32_t{}, less, products{});
+  sort(radix::most_in_buckets, std::uint64_t{}, less, products{});
+  sort(radix::most_in_buckets + 1, std::uint32_t{}, less, products{});
 }
 
 /// In parts, of full width, of ranges that are no power of two, and of few values a bucket.

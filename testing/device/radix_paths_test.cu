@@ -569,6 +569,32 @@ TEST(RadixPaths, MillionsOfNumbersAboutZero)
     numbers_and_others<double>(of_doubles, number_of<double>(distribution::normal, of_doubles)));
 }
 
+TEST(RadixPaths, BucketsByACurve)
+{
+  using gpusort::testing::distribution;
+  // So that buckets of equal width would not fit: about zero, and far more about one number than elsewhere.
+  for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{1'200'007} : sizes_in_levels())
+  {
+    SCOPED_TRACE(n);
+    check(numbers_and_others<double>(n, number_of<double>(distribution::normal, n)));
+    if (in_a_hurry())
+    {
+      continue;
+    }
+    auto const product = [](std::size_t i) { return (mixed(i) >> 32) * (mixed(~i) >> 32); };
+    check(keys_from<std::uint64_t>(n, product));
+    check(keys_from<std::int64_t>(n, [=](std::size_t i) {
+      return i % 2 == 0 ? -static_cast<std::int64_t>(product(i) / 2) : 7;
+    }));
+    check(keys_from<std::uint32_t>(n, [=](std::size_t i) { return static_cast<std::uint32_t>(product(i) >> 32); }));
+    check(numbers_and_others<float>(n, number_of<float>(distribution::normal, n)));
+    // Long stretches of one key, of which the samples do not have enough to see that a bucket is too full; and of no other keys in a bucket.
+    check(keys_from<std::uint64_t>(n, [=](std::size_t i) { return i / 7000 == 3 ? product(12'345) : product(i); }));
+    check_in_turn<std::uint64_t, std::uint64_t>(keys_from<std::uint64_t>(n, product));
+    check_in_turn<std::uint64_t, std::uint8_t>(keys_from<std::uint64_t>(n, product));
+  }
+}
+
 /// One bucket of exactly as many keys as blocks of either kind just sort, and one key more, among even ones.
 template <class Key>
 void check_long_buckets()

@@ -691,7 +691,10 @@ void expect_that_buckets_fit()
   {
     return; // takes any number of keys
   }
-  std::size_t const mean = Class == radix::sort_class::bucket ? radix::mean_bucket : radix::mean_long_bucket;
+  std::size_t const mean =
+    Class == radix::sort_class::bucket
+      ? radix::mean_bucket
+      : radix::mean_long_bucket(sizeof(Bits), radix::value_bytes_v<Value>);
   EXPECT_LE(mean + mean / 16, static_cast<std::size_t>(sorter::most)) << "room for chance";
 }
 
@@ -702,6 +705,8 @@ TEST(SharedMemory, OfBucketsThatAreNotListed)
   expect_that_buckets_fit<std::uint32_t, radix::sort_class::long_bucket>();
   expect_that_buckets_fit<std::uint64_t, radix::sort_class::long_bucket>();
   expect_that_buckets_fit<std::uint32_t, radix::sort_class::long_bucket, std::uint32_t>();
+  expect_that_buckets_fit<std::uint64_t, radix::sort_class::long_bucket, std::uint32_t>();
+  expect_that_buckets_fit<std::uint64_t, radix::sort_class::long_bucket, std::uint64_t>();
   expect_that_buckets_fit<std::uint32_t, radix::sort_class::counted_bucket>();
 }
 
@@ -709,8 +714,8 @@ TEST(CountedBuckets, LaunchesOfTheSecondLevelHaveNoMoreThanThreeQuartersOfAPart)
 {
   using plan = radix::device::plan<std::uint32_t, block::no_values>;
   for (std::size_t const n :
-       {radix::most_in_long_buckets + 1,
-        radix::most_in_long_buckets * 3 / 2,
+       {radix::most_in_long_buckets(4, 0) + 1,
+        radix::most_in_long_buckets(4, 0) * 3 / 2,
         std::size_t{1} << 31,
         std::size_t{1} << 33,
         radix::most_in_counted_buckets})
@@ -725,7 +730,7 @@ TEST(CountedBuckets, LaunchesOfTheSecondLevelHaveNoMoreThanThreeQuartersOfAPart)
     // One tile a stretch may not be full.
     EXPECT_LE(most / static_cast<std::size_t>(p.tile) + radix::radix_size / launches, p.tiles) << n;
   }
-  EXPECT_FALSE(plan(radix::most_in_long_buckets).counts_buckets);
+  EXPECT_FALSE(plan(radix::most_in_long_buckets(4, 0)).counts_buckets);
   EXPECT_FALSE(plan(radix::most_in_counted_buckets + 1).counts_buckets);
 }
 
