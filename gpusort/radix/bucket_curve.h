@@ -16,10 +16,10 @@ struct alignas(8) curve_cell
   std::uint32_t own;
 };
 
-/// Positions, as a power of two: as many as numbers of 4 bytes can tell apart.
+/// Positions, as a power of two: so many that each cell has some for each of its buckets, and no more than bucket maps scale to.
 inline constexpr int position_bits = 24;
 
-/// Cells, as a power of two. Blocks that move keys of 4 bytes have shared memory for so many beside what they have anyway, three to a multiprocessor of an H200.
+/// Cells, as a power of two: a sample of 4096 has eight keys for each.
 inline constexpr int curve_cells_log2 = 9;
 inline constexpr int curve_cells      = 1 << curve_cells_log2;
 

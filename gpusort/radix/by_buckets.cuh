@@ -366,12 +366,16 @@ __device__ bool map_by_sample(
     map = bucket_map<Bits>::with_margins(least, greatest, buckets_log2);
   }
   int const bits_in_bucket = block::bit_width(static_cast<Bits>(greatest - least)) - buckets_log2;
+  // Where a range is about a multiple of a power of two, more bits than that vary.
+  int const width            = bits_in_bucket + buckets_log2;
+  bool const have_few_values = radix::have_few_values(n, with_values, digits, bits < width ? bits : width);
   if (!by_rank.fits(limits))
   {
     bool may_be_curve = false;
     if constexpr (has_curve(sizeof(Bits)))
     {
-      may_be_curve = !by_rank.too_crowded || by_value_may;
+      // In three digits or fewer, each value may occur so often that bins are crowded.
+      may_be_curve = digits > 3 && !have_few_values && (!by_rank.too_crowded || by_value_may);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0)
     {
@@ -380,10 +384,7 @@ __device__ bool map_by_sample(
     }
     return false;
   }
-  // Where a range is about a multiple of a power of two, more bits than that vary.
-  int const width = bits_in_bucket + buckets_log2;
-  return !have_few_digits(n, with_values || sizeof(Bits) > 8, bits_in_bucket, digits, bits, lowest)
-      && !have_few_values(n, with_values, digits, bits < width ? bits : width);
+  return !have_few_digits(n, with_values || sizeof(Bits) > 8, bits_in_bucket, digits, bits, lowest) && !have_few_values;
 }
 
 /// Decides what is done with an input whose buckets have been counted, and lists what the splits and sorts need to know. `curve`: null, or that
@@ -735,6 +736,12 @@ struct bucket_storage
   block::partition_work to;
 };
 
+/// Tiles of a part of the input, or of all of it. The last part has fewer than others.
+__device__ inline std::uint32_t tiles_of_part(bool in_parts, input_part const& part, tiling const& work)
+{
+  return in_parts ? static_cast<std::uint32_t>((part.size + work.tile - 1) / work.tile) : work.tiles;
+}
+
 /// Moves keys and values of the tile that this block takes to the stretch of their bucket, from the first arrays to the second,
 /// or at level 1 back again and to the bucket itself; or, at level 0, to where the first digit that counts belongs, if the input is
 /// not split into buckets: `bins` as of count_part. Equal keys keep their order where they can be told apart. `part`: of the input; at level 1 of one of
@@ -755,15 +762,16 @@ __device__ bool move_to_buckets(
   tiling const& work,
   buffers<Bits, Value> const& at)
 {
-  using partition             = bucket_partition<Bits, IsFloat, Value, Map>;
-  bool const first            = level == 0;
-  bool const by_digit         = !is_curve_v<Map> && found->splits == 0;
-  int const digit             = by_digit ? found->digit_of_pass[0] : 0;
-  int const stretch_log2      = by_digit ? 0 : table.stretch_log2(); // a stretch of one bucket
-  int const buckets           = first ? radix_size : 1 << stretch_log2;
-  bool const in_parts         = has_counted_buckets(sizeof(Bits), value_bytes_v<Value>) && part.size != work.n;
-  tiles_of_launch const tiles = in_parts && !first ? table.tiles_of(part.number, found->split_tiles)
-                                                   : tiles_of_launch{0, first ? work.tiles : found->split_tiles};
+  using partition        = bucket_partition<Bits, IsFloat, Value, Map>;
+  bool const first       = level == 0;
+  bool const by_digit    = !is_curve_v<Map> && found->splits == 0;
+  int const digit        = by_digit ? found->digit_of_pass[0] : 0;
+  int const stretch_log2 = by_digit ? 0 : table.stretch_log2(); // a stretch of one bucket
+  int const buckets      = first ? radix_size : 1 << stretch_log2;
+  bool const in_parts    = has_counted_buckets(sizeof(Bits), value_bytes_v<Value>) && part.size != work.n;
+  tiles_of_launch const tiles =
+    in_parts && !first ? table.tiles_of(part.number, found->split_tiles)
+                       : tiles_of_launch{0, first ? tiles_of_part(in_parts, part, work) : found->split_tiles};
   block::partition_work held{};
   block::partition_work& to = partition::with_values ? held : shared.to;
   if (partition::with_values || threadIdx.x == partition::threads - 1) // not the one that draws the ticket, and waits

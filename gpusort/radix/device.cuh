@@ -291,7 +291,9 @@ struct device_with
   static constexpr std::size_t most_look_bytes(std::size_t room)
   {
     std::size_t bytes = look_bytes(most_buckets_log2);
-    while (bytes + sizeof(look_storage<Bits>) + 64 > room && bytes > 1)
+    std::size_t const others =
+      sizeof(look_storage<Bits>) + (has_curve(sizeof(Bits)) ? sizeof(curve_cell) * curve_cells : 0);
+    while (bytes + others + 64 > room && bytes > 1)
     {
       bytes /= 2;
     }
