@@ -114,6 +114,16 @@ struct products
   }
 };
 
+/// The means of four even ones.
+struct means
+{
+  template <class Key>
+  __device__ Key at(std::uint64_t i) const
+  {
+    return static_cast<Key>(hash(i + 1) / 4 + hash(~i) / 4 + hash(hash(i)) / 4 + hash(hash(~i)) / 4);
+  }
+};
+
 /// In order or reversed, some neighbours alike; the one at `odd` goes to the other end.
 struct rising_keys
 {
@@ -337,6 +347,11 @@ TEST(Large, RadixPairsOfWideKeysInLongBuckets)
   sort(radix::most_in_buckets, std::uint32_t{}, less, products{});
   sort(radix::most_in_buckets, std::uint64_t{}, less, products{});
   sort(radix::most_in_buckets + 1, std::uint32_t{}, less, products{});
+  sort(radix::most_in_buckets + 1, std::uint64_t{}, less, products{});
+  sort(radix::most_in_buckets, std::uint32_t{}, less, means{});
+  // What no curve makes even: by digits, and between splitters.
+  sort(radix::most_in_buckets + 1, std::uint32_t{}, less, uneven_keys{});
+  sort(radix::most_in_buckets + 1, std::uint64_t{}, less, uneven_keys{});
 }
 
 /// In parts, of full width, of ranges that are no power of two, and of few values a bucket.

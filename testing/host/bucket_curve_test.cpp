@@ -101,6 +101,36 @@ TEST(BucketCurve, KeepsTheOrderAndTheRange)
   }
 }
 
+// By rank: whatever a sample spans, from one rank to all of them, and at either end of what there is.
+TEST(BucketCurve, HasPositionsOfAllRanks)
+{
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 2000; ++round)
+  {
+    std::uint64_t const span  = random() >> random() % 64;
+    std::uint64_t const rest  = ~std::uint64_t{0} - span;
+    std::uint64_t const least = round % 3 == 0 ? 0 : round % 3 == 1 ? rest : rest == 0 ? 0 : random() % rest;
+    auto const map = bucket_map<std::uint64_t>::with_margins(least, least + span, position_bits, margin_of_curve_log2);
+    std::vector<std::uint64_t> ranks = {0, least, least + span, ~std::uint64_t{0}};
+    for (int i = 0; i < 50; ++i)
+    {
+      ranks.push_back(random() >> random() % 64);
+      ranks.push_back(least + (span == ~std::uint64_t{0} ? random() : random() % (span + 1)));
+    }
+    std::sort(ranks.begin(), ranks.end());
+    std::uint32_t before = 0;
+    for (std::uint64_t const rank : ranks)
+    {
+      std::uint32_t const position = map(rank);
+      ASSERT_LE(before, position);
+      ASSERT_LT(position, positions);
+      before = position;
+    }
+    // A sample has at least a quarter of the positions, or one for each rank.
+    EXPECT_GE(map(least + span) - map(least) + 1, std::min<std::uint64_t>(span, positions / 4));
+  }
+}
+
 /// The share of the fullest bucket of 2^log2 in a mean one, of keys whose sample makes the curve.
 double fullest(int log2, std::function<double(std::mt19937_64&)> const& number)
 {
