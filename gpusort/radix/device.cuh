@@ -63,6 +63,7 @@ struct device_with
     // A digit that all keys have alike is no pass, so no count is as large as the input.
     static constexpr std::size_t most_in_one_part = std::size_t{block::look_back::max_count} + 1;
     static constexpr std::size_t most_in_long     = most_in_long_buckets(sizeof(bits), value_bytes_v<carried>);
+    static constexpr std::size_t mean_long        = mean_long_bucket(sizeof(bits), value_bytes_v<carried>);
     static_assert(most_in_long <= most_in_one_part, "levels of such buckets are one launch each");
     static_assert(!can_be_counted || can_have_long);
     static_assert(!can_be_counted || pass_shape_v<bits, carried>.bucket_blocks > 0,
@@ -131,7 +132,7 @@ struct device_with
       in_wave          = may_be_wave && n <= most_in_wave(sizeof(bits), value_bytes_v<carried>);
       buckets_log2     = !by_buckets    ? 0
                        : counts_buckets ? most_buckets_log2
-                                        : buckets_log2_for(n, only_long ? most_in_long >> most_buckets_log2 : mean_bucket);
+                                        : buckets_log2_for(n, only_long ? mean_long : mean_bucket);
       int const blocks = blocks_of_small_pass(sizeof(bits), value_bytes_v<carried>);
       tile      = partition::threads * rows_for(n, partition::threads, partition::tile / partition::threads, blocks);
       part_size = n <= most_in_one_part ? n : part_elements;
@@ -553,14 +554,11 @@ private:
           plan.counts_buckets ? most_expected_counted(n)
           : curve.log2 != 0   ? most_expected_or_curve(n, plan.buckets_log2, fits)
                               : most_expected(fits);
-        bucket_limits const limits{
-          static_cast<std::uint32_t>(fits),
-          static_cast<std::uint32_t>(listed_above),
-          most_in_sample(n, fits),
-          plan.counts_buckets ? most_expected_counted(n)
-          : with_long         ? most_expected_evenly(n, plan.buckets_log2)
-                              : expected,
-          expected};
+        bucket_limits const limits{static_cast<std::uint32_t>(fits),
+                                   static_cast<std::uint32_t>(listed_above),
+                                   most_in_sample(n, fits),
+                                   with_long ? most_expected_evenly(n, plan.buckets_log2) : expected,
+                                   expected};
         std::size_t const blocks = std::min(chunks, processors);
         runtime::launch(
           look_at_keys<Bits, IsFloat>,
