@@ -472,7 +472,7 @@ __device__ void decide_by_sizes(
     {
       own.begin = table.begins[threadIdx.x << table.stretch_log2()];
       own.size  = table.begins[(threadIdx.x + 1) << table.stretch_log2()] - own.begin;
-      tiles     = static_cast<std::uint32_t>((own.size + work.tile - 1) / work.tile);
+      tiles     = work.tiles_of(own.size);
     }
     std::uint32_t const inclusive = block::inclusive_sum_of_warp(tiles);
     std::uint64_t others          = 0;
@@ -736,12 +736,6 @@ struct bucket_storage
   block::partition_work to;
 };
 
-/// Tiles of a part of the input, or of all of it. The last part has fewer than others.
-__device__ inline std::uint32_t tiles_of_part(bool in_parts, input_part const& part, tiling const& work)
-{
-  return in_parts ? static_cast<std::uint32_t>((part.size + work.tile - 1) / work.tile) : work.tiles;
-}
-
 /// Moves keys and values of the tile that this block takes to the stretch of their bucket, from the first arrays to the second,
 /// or at level 1 back again and to the bucket itself; or, at level 0, to where the first digit that counts belongs, if the input is
 /// not split into buckets: `bins` as of count_part. Equal keys keep their order where they can be told apart. `part`: of the input; at level 1 of one of
@@ -762,16 +756,16 @@ __device__ bool move_to_buckets(
   tiling const& work,
   buffers<Bits, Value> const& at)
 {
-  using partition        = bucket_partition<Bits, IsFloat, Value, Map>;
-  bool const first       = level == 0;
-  bool const by_digit    = !is_curve_v<Map> && found->splits == 0;
-  int const digit        = by_digit ? found->digit_of_pass[0] : 0;
-  int const stretch_log2 = by_digit ? 0 : table.stretch_log2(); // a stretch of one bucket
-  int const buckets      = first ? radix_size : 1 << stretch_log2;
-  bool const in_parts    = has_counted_buckets(sizeof(Bits), value_bytes_v<Value>) && part.size != work.n;
-  tiles_of_launch const tiles =
-    in_parts && !first ? table.tiles_of(part.number, found->split_tiles)
-                       : tiles_of_launch{0, first ? tiles_of_part(in_parts, part, work) : found->split_tiles};
+  using partition             = bucket_partition<Bits, IsFloat, Value, Map>;
+  bool const first            = level == 0;
+  bool const by_digit         = !is_curve_v<Map> && found->splits == 0;
+  int const digit             = by_digit ? found->digit_of_pass[0] : 0;
+  int const stretch_log2      = by_digit ? 0 : table.stretch_log2(); // a stretch of one bucket
+  int const buckets           = first ? radix_size : 1 << stretch_log2;
+  bool const in_parts         = has_counted_buckets(sizeof(Bits), value_bytes_v<Value>) && part.size != work.n;
+  auto const tiles_of_part    = [&] { return in_parts ? work.tiles_of(part.size) : work.tiles; };
+  tiles_of_launch const tiles = in_parts && !first ? table.tiles_of(part.number, found->split_tiles)
+                                                   : tiles_of_launch{0, first ? tiles_of_part() : found->split_tiles};
   block::partition_work held{};
   block::partition_work& to = partition::with_values ? held : shared.to;
   if (partition::with_values || threadIdx.x == partition::threads - 1) // not the one that draws the ticket, and waits

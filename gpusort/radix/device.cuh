@@ -1,6 +1,6 @@
 // Radix sort on the GPU: in one block, one cluster or one wave of blocks, if it fits; else keys of one or two bytes alone by
-// counting, others by buckets of the most significant bits, which blocks sort; or, where that cannot be or buckets would be too uneven, digit by
-// digit, the least significant first, unless somebody else sorts what is uneven in many digits. Which of these, is decided on the device.
+// counting, others by buckets of the most significant bits, or of equal shares of a sample, which blocks sort; or, where that cannot be or buckets would be
+// too uneven, digit by digit, the least significant first, unless somebody else sorts what is uneven in many digits. Which of these, is decided on the device.
 // Source: Satish, Harris and Garland, section III; one read and one write a digit after Adinets and Merrill's onesweep.
 #pragma once
 

@@ -235,6 +235,12 @@ struct tiling
   std::uint32_t tiles;
   std::uint32_t spare_tiles; // that a second level of buckets may have besides
   std::uint32_t* status; // look_back words: all tiles x radix_size
+
+  /// Of so many elements side by side. The last part of an input has fewer than `tiles`.
+  __device__ std::uint32_t tiles_of(std::uint64_t size) const
+  {
+    return static_cast<std::uint32_t>((size + tile - 1) / tile);
+  }
 };
 
 /// What one launch moves: a stretch of the input, which is all of it up to 2^30 elements. At the second level of buckets of more, its number says which

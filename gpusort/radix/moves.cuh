@@ -178,7 +178,7 @@ pass_of(key_order<Bits, IsFloat> const& order,
           work_of_pass(bins, digit, number, part, work),
           {part.begin, part.size, 0},
           tickets + number,
-          static_cast<std::uint32_t>((part.size + work.tile - 1) / work.tile),
+          work.tiles_of(part.size),
           work.tile,
           from_home ? at.keys[0] : at.keys[1],
           from_home ? at.keys[1] : at.keys[0]};

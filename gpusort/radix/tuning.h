@@ -407,8 +407,8 @@ inline constexpr std::size_t mean_bucket_by_curve = 2816;
 
 /// How much further a curve reaches than its sample, as a part of its width at either end: beyond, all keys are in one bucket. Of 2^28 exponentially
 /// distributed ones 22,000 lie beyond an eighth, and 1,000 beyond this. What it reaches for nothing makes cells wider, but no bucket emptier.
-inline constexpr double margin_of_curve   = 0.5;
-inline constexpr int margin_of_curve_log2 = 1; // the same, that many halvings
+inline constexpr int margin_of_curve_log2 = 1; // halvings
+inline constexpr double margin_of_curve   = 1.0 / (1 << margin_of_curve_log2);
 
 /// The bucket of a key is expected to have up to so many, for a block of `tile`.
 constexpr std::size_t most_expected_by_curve(int tile)

@@ -1,5 +1,6 @@
 // Guessing a bucket by the value of a key, by itself: where splitters are placed, that a guess which is called right is right, and that
 // hardly any is not, for keys anywhere among a type's values, upwards and downwards.
+#include <testing/support/cases.h>
 #include <testing/support/owned_memory.cuh>
 
 #include <gpusort/hybrid/guesses.cuh>
@@ -22,12 +23,7 @@ namespace gpusort::hybrid
 namespace
 {
 
-std::uint64_t mixed(std::uint64_t i)
-{
-  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
-  return i ^ (i >> 32);
-}
+using testing::mixed;
 
 /// Ranks, of which `bits` are in use: the i-th of a sample.
 using shape = std::uint64_t (*)(std::uint64_t i, int bits);

@@ -1,4 +1,5 @@
 // Keys that are not even, in buckets by a curve: that they go there, or not, and that they are sorted.
+#include <testing/support/cases.h>
 #include <testing/support/device_memory.cuh>
 
 #include <gpusort/algorithm.h>
@@ -17,7 +18,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -29,18 +29,9 @@ namespace gpusort::radix
 namespace
 {
 
-/// Under a sanitizer, and in the interpreter, everything takes long.
-bool in_a_hurry()
-{
-  return std::getenv("GPUSORT_TEST_STEP") != nullptr;
-}
-
-std::uint64_t mixed(std::uint64_t i)
-{
-  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
-  return i ^ (i >> 32);
-}
+using testing::in_a_hurry;
+using testing::keys_from;
+using testing::mixed;
 
 /// Above 0, up to 1.
 double unit(std::uint64_t i)
@@ -69,17 +60,6 @@ std::uint64_t whole_exponential(std::uint64_t i)
 std::uint64_t mostly_narrow(std::uint64_t i)
 {
   return i % 5 == 0 ? mixed(i) : (std::uint64_t{1} << 63) + mixed(i) / 6;
-}
-
-template <class Key, class Make>
-std::vector<Key> keys_from(std::size_t n, Make make)
-{
-  std::vector<Key> keys(n);
-  for (std::size_t i = 0; i < n; ++i)
-  {
-    keys[i] = make(i);
-  }
-  return keys;
 }
 
 /// Which of n keys the two samples of looks have.

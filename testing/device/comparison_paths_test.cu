@@ -1,6 +1,7 @@
 // The ways through the sorts by comparisons. Hybrid sort and quicksort: one block, one level of buckets and two, buckets of
 // equals, buckets that are too large. Merge sort: one block, a cluster, runs merged many at once in one pass and more, and
 // few at a time; where two runs are cut.
+#include <testing/support/cases.h>
 #include <testing/support/device_memory.cuh>
 #include <testing/support/splitting.cuh>
 
@@ -20,7 +21,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -32,6 +32,8 @@ namespace
 namespace hybrid = gpusort::hybrid;
 namespace merge  = gpusort::merge;
 using gpusort::testing::guarded_array;
+using gpusort::testing::in_a_hurry;
+using gpusort::testing::mixed;
 
 using gpusort::testing::most_in_block;
 using gpusort::testing::quick_split;
@@ -76,13 +78,6 @@ struct by_lowest_byte
     return (a & 0xff) < (b & 0xff);
   }
 };
-
-std::uint64_t mixed(std::uint64_t i)
-{
-  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
-  return i ^ (i >> 32);
-}
 
 /// The keys of a range, after a sort that carried their positions: they have to be those that came in, each beside its own.
 template <class Key, class Value>
@@ -195,12 +190,6 @@ constexpr std::size_t most_in_tile = merge::tile_of(shape_of_class<Key, Value, C
 template <class Key, class Value, merge::input_class Class = merge::input_class::small>
 constexpr std::size_t most_in_one_pass =
   most_in_tile<Key, Value, Class> * merge::most_ways(shape_of_class<Key, Value, Class>);
-
-/// Under a sanitizer everything takes long.
-bool in_a_hurry()
-{
-  return std::getenv("GPUSORT_TEST_STEP") != nullptr;
-}
 
 /// What one block takes, the least that is split, a few buckets, many, and two levels; of merge sort, one tile of either class, what
 /// a cluster has, in blocks that all have something and in others, one pass of either class and two, and few runs at a time. In a hurry

@@ -1,5 +1,6 @@
 // The passes of merge sort that merge several runs at once: every number of runs, what runs may have of a tile, comparators that
 // contradict themselves, and where runs are cut.
+#include <testing/support/cases.h>
 #include <testing/support/device_memory.cuh>
 #include <testing/support/splitting.cuh>
 
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <iterator>
 #include <numeric>
 #include <type_traits>
@@ -27,6 +27,8 @@ namespace
 
 namespace merge = gpusort::merge;
 using gpusort::testing::guarded_array;
+using gpusort::testing::in_a_hurry;
+using gpusort::testing::mixed;
 
 /// Merge sort that merges few runs at a time, however few elements there are.
 struct few_ways_t : gpusort::algorithm<few_ways_t>
@@ -45,13 +47,6 @@ struct gpusort::device_backend<few_ways_t> : gpusort::merge::few_ways
 
 namespace
 {
-
-std::uint64_t mixed(std::uint64_t i)
-{
-  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
-  return i ^ (i >> 32);
-}
 
 /// A record that blocks do not move about, but number.
 struct wide_record
@@ -121,11 +116,6 @@ struct comparator
     return false;
   }
 };
-
-bool in_a_hurry()
-{
-  return std::getenv("GPUSORT_TEST_STEP") != nullptr;
-}
 
 template <class Key, class Value>
 constexpr std::size_t run_v = merge::first_run_v<Key, Value>;

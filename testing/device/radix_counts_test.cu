@@ -1,4 +1,5 @@
 // Radix sort of keys of one or two bytes without values: they are counted and written anew, and no key moves.
+#include <testing/support/cases.h>
 #include <testing/support/device_memory.cuh>
 #include <testing/support/graphs.cuh>
 
@@ -18,7 +19,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <set>
@@ -32,20 +32,9 @@ using namespace gpusort::radix;
 using gpusort::testing::allocate_on_device;
 using gpusort::testing::guarded_array;
 using gpusort::testing::host_array;
+using gpusort::testing::in_a_hurry;
+using gpusort::testing::mixed;
 using gpusort::testing::require;
-
-/// Under a sanitizer everything takes long.
-bool in_a_hurry()
-{
-  return std::getenv("GPUSORT_TEST_STEP") != nullptr;
-}
-
-std::uint64_t mixed(std::uint64_t i)
-{
-  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
-  return i ^ (i >> 32);
-}
 
 /// n keys, made from the lower bits of what there is for their positions.
 template <class Key, class Make>

@@ -1,5 +1,6 @@
 // The ways through the radix sort: one block, a cluster, or many blocks by buckets or by digits, digits that never vary, input that is in
 // order or reversed.
+#include <testing/support/cases.h>
 #include <testing/support/device_memory.cuh>
 #include <testing/support/graphs.cuh>
 #include <testing/support/inputs.h>
@@ -24,7 +25,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -39,12 +39,9 @@ namespace
 
 using gpusort::radix::bits_of;
 using gpusort::radix::make_key_order;
-
-/// Under a sanitizer everything takes long.
-bool in_a_hurry()
-{
-  return std::getenv("GPUSORT_TEST_STEP") != nullptr;
-}
+using gpusort::testing::in_a_hurry;
+using gpusort::testing::keys_from;
+using gpusort::testing::mixed;
 
 /// Sorts keys alone and with their positions as values, both ways, and compares bit for bit with a stable sort by rank.
 template <class Key, class Compare, class Value = std::uint32_t>
@@ -164,13 +161,6 @@ void check_all_sizes(Make make)
       return;
     }
   }
-}
-
-std::uint64_t mixed(std::uint64_t i)
-{
-  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
-  return i ^ (i >> 32);
 }
 
 TEST(RadixPaths, EveryChoiceOfVaryingBytes)
@@ -417,17 +407,6 @@ TEST(RadixPaths, FullTiles)
 }
 
 /// n keys, made from their positions.
-template <class Key, class Make>
-std::vector<Key> keys_from(std::size_t n, Make make)
-{
-  std::vector<Key> keys(n);
-  for (std::size_t i = 0; i < n; ++i)
-  {
-    keys[i] = make(i);
-  }
-  return keys;
-}
-
 /// Sizes that take one level of buckets, and two, of which the second has few buckets or many.
 std::vector<std::size_t> sizes_in_levels()
 {

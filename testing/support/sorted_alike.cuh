@@ -1,6 +1,7 @@
 // Sorts by comparisons beside the C++ library's, bit by bit.
 #pragma once
 
+#include <testing/support/cases.h>
 #include <testing/support/device_memory.cuh>
 #include <testing/support/splitting.cuh>
 
@@ -11,26 +12,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 namespace gpusort::testing
 {
-
-/// A number that looks random.
-inline std::uint64_t mixed(std::uint64_t i)
-{
-  i = (i + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
-  i = (i ^ (i >> 29)) * 0x94d049bb133111ebu;
-  return i ^ (i >> 32);
-}
-
-/// Whether few sizes will do.
-inline bool in_a_hurry()
-{
-  return std::getenv("GPUSORT_TEST_STEP") != nullptr;
-}
 
 template <class T>
 bool are_same(std::vector<T> const& a, std::vector<T> const& b)
