@@ -1,6 +1,6 @@
 // Sorts a few thousand elements inside one block by the ranks of their keys: one counting of bins, of which there are
 // about as many as keys or twice as many, then an odd-even transposition sort in registers of what shares a bin; or, where
-// bins are too full for that, and for being split again, digit by digit. Stable.
+// bins are too full for that, and for being split again, by merging, or digit by digit. Stable.
 // Source: sorting a bucket completely inside a block is the last step of the hybrid sort of Sintorn and Assarsson; bins of
 // equal width by value, instead of digits, make it one step on keys without many duplicates.
 #pragma once
@@ -9,9 +9,11 @@
 #include <gpusort/block/bit_width.h>
 #include <gpusort/block/close_sort.cuh>
 #include <gpusort/block/dynamic_shared.cuh>
+#include <gpusort/block/prefix_sum.cuh>
 #include <gpusort/block/register_digit_sort.cuh>
 #include <gpusort/block/span.cuh>
 #include <gpusort/block/tile.cuh>
+#include <gpusort/block/token_sort.cuh>
 #include <gpusort/block/warp.cuh>
 
 #include <cstddef>
@@ -22,7 +24,7 @@ namespace gpusort::block
 {
 
 /// `Order` maps keys to the unsigned integers that sort like them: `Bits rank_of(Bits) const`; and back,
-/// `Bits bits_of_rank(Bits) const`, but for keys that `bool loses(Bits) const` tells.
+/// `Bits bits_of_rank(Bits) const`, but for keys that `bool loses(Bits) const` tells, which share one rank, if it `may_lose` any.
 /// `Full`: as in bins.cuh.
 template <class Bits, class Value, class Order, int Threads, int Items, full_bins Full>
 class bin_sort
@@ -50,10 +52,13 @@ private:
   // Of many tokens all that there may be; of fewer, as many as 4608 make, or a thread each.
   static constexpr int most_crowded = tile > 8192 ? tile / 6 : Threads < 768 ? 768 : Threads;
 
-  using place                            = std::uint16_t; // in the input
-  using by_digits                        = register_digit_sort<Threads, Items>;
-  static constexpr bool digits_move_keys = !has_place;
-  using bins = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place, most_crowded, Full, tile <= 8192 ? 8 : Items>;
+  // What is merged where bins do not sort: all of a rank and the place, if there is room for both; digits sort others.
+  static constexpr int whole_bits = static_cast<int>(sizeof(Bits)) * 8 + place_bits;
+  using whole_token               = std::conditional_t<whole_bits <= 32, short_token, long_token>;
+  static constexpr bool is_merged = whole_bits <= 64;
+
+  using place = std::uint16_t; // in the input
+  using bins  = key_bins<Threads, tile >= 4096 ? 13 : 12, !has_place, most_crowded, Full, tile <= 8192 ? 8 : Items>;
 
   static constexpr std::size_t larger(std::size_t a, std::size_t b)
   {
@@ -80,20 +85,37 @@ public:
     }
   };
 
-  struct pass_storage
+private:
+  static constexpr int warps = Threads / 32;
+
+  struct merged
   {
-    Bits keys[tile];
-    place places[digits_move_keys ? 1 : tile];
-    typename by_digits::shared_storage digits;
+    using sort = token_sort<whole_token, Threads, tile>;
+
+    typename sort::room tokens;
+    std::uint32_t lost_before[Items][warps]; // keys of lost_rank in each row of a warp, and then before it
+    warp_sums<std::uint32_t, Threads> sums;
+    Bits lost_rank;
   };
-  struct digit_storage
+  struct sorted_by_digits
+  {
+    using sort = register_digit_sort<Threads, Items>;
+
+    Bits keys[tile];
+    place places[tile];
+    typename sort::shared_storage digits;
+    span_storage<Bits, Threads> span;
+  };
+
+public:
+  /// Shared memory of sort_crowded.
+  struct crowded_storage
   {
     union
     {
-      pass_storage passes;
+      std::conditional_t<is_merged, merged, sorted_by_digits> tile_of_keys;
       alignas(16) char room[with_values ? sizeof(Value) * tile : 1]; // in the end, values
     };
-    span_storage<Bits, Threads> span;
 
     template <class T>
     __device__ T* as()
@@ -107,7 +129,7 @@ public:
   /// that; it may ask for keys alone of up to 8 bytes.
   /// `likely_alike`: so many of the lowest bits are likely to be the same in all ranks.
   /// Returns false, with nothing written, if too many keys are close to each other, or keys alone differ that are equal, or
-  /// somebody does not agree: sort_by_digits sorts all.
+  /// somebody does not agree: sort_crowded sorts all.
   /// n <= tile. Called by all threads of a block; shared memory may be used again after a barrier.
   template <class Elements, class Agrees = trusts_ranks>
   __device__ static bool
@@ -197,57 +219,27 @@ public:
     return sorted;
   }
 
-  /// The same, whatever the keys are: least significant digit first. Out of line, because few inputs need it, and instructions between those that
-  /// all need make these wait.
-  __device__ static __noinline__ void sort_by_digits(
+  /// The same, whatever the keys are. Out of line, because few inputs need it, and instructions between those that all need make these wait. It takes
+  /// nearly all registers: what a caller has to keep beside it goes to memory.
+  __device__ static __noinline__ void sort_crowded(
     shared_address at, Order order, int n, contiguous_source<Bits, Value> elements, Bits* keys_out, Value* values_out)
   {
-    auto& shared  = at.as<digit_storage>();
-    Bits least    = static_cast<Bits>(~Bits{0});
-    Bits greatest = 0;
-    typename by_digits::digit_rank ranking(shared.passes.digits.counts, n);
-    Bits keys[Items];
-#pragma unroll
-    for (int i = 0; i < Items; ++i)
-    {
-      if (ranking.holds(i))
-      {
-        keys[i]         = elements.keys[ranking.element(i)];
-        Bits const rank = order.rank_of(keys[i]);
-        least           = rank < least ? rank : least;
-        greatest        = greatest < rank ? rank : greatest;
-      }
-    }
-    span_of_block(shared.span, least, greatest);
-    int const width     = bit_width(static_cast<Bits>(greatest - least));
-    auto const digit_of = [&](Bits key, int low) {
-      return static_cast<unsigned>(static_cast<Bits>(order.rank_of(key) - least) >> low);
-    };
+    auto& shared = at.as<crowded_storage>();
     place from[Items];
-    if constexpr (digits_move_keys)
+    Bits keys[Items];
+    if constexpr (!has_place)
     {
-      by_digits::sort(shared.passes.digits, ranking, keys, width, shared.passes.keys, digit_of);
-      block::read_tile<Threads>(keys, n, [&](int i) { return shared.passes.keys[i]; });
+      merge_keys(shared.tile_of_keys, order, n, elements.keys, keys);
+    }
+    else if constexpr (is_merged)
+    {
+      merge_places(shared.tile_of_keys, order, n, elements.keys, from, keys);
     }
     else
     {
-      // Keys stay where they are, until their order is known.
-#pragma unroll
-      for (int i = 0; i < Items; ++i)
-      {
-        from[i] = static_cast<place>(ranking.element(i));
-        if (ranking.holds(i))
-        {
-          shared.passes.keys[from[i]] = keys[i];
-        }
-      }
-      by_digits::sort(shared.passes.digits, ranking, from, width, shared.passes.places, [&](place own, int low) {
-        return digit_of(shared.passes.keys[own], low);
-      });
-      block::read_tile<Threads>(from, n, [&](int i) { return shared.passes.places[i]; });
-      block::read_tile<Threads>(keys, n, [&](int i) { return shared.passes.keys[shared.passes.places[i]]; });
-      __syncthreads();
+      sort_places_by_digits(shared.tile_of_keys, order, n, elements.keys, from, keys);
     }
+    __syncthreads(); // what shared memory has of keys has been read, and so have all in memory
     write(shared, n, from, keys, elements, keys_out, values_out);
   }
 
@@ -255,6 +247,160 @@ private:
   __device__ static int place_of(int i)
   {
     return i * Threads + static_cast<int>(threadIdx.x);
+  }
+
+  /// f(i, place) for each element that the thread has.
+  template <class F>
+  __device__ static void for_own(int n, F f)
+  {
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if (place_of(i) < n)
+      {
+        f(i, place_of(i));
+      }
+    }
+  }
+
+  /// Sorts keys alone by merging their ranks: gives each thread the keys of its places. Called by all threads.
+  __device__ static void merge_keys(merged& shared, Order const& order, int n, Bits const* keys_in, Bits (&keys)[Items])
+  {
+    bool loses = false;
+    for_own(n, [&](int, int at) {
+      Bits const key    = keys_in[at];
+      Bits const rank   = order.rank_of(key);
+      shared.tokens[at] = rank;
+      if (order.loses(key))
+      {
+        loses            = true;
+        shared.lost_rank = rank;
+      }
+    });
+    merged::sort::sort(shared.tokens, static_cast<unsigned>(n));
+    lost_range lost{n, n};
+    if constexpr (Order::may_lose)
+    {
+      if (__syncthreads_or(loses) != 0)
+      {
+        lost = restore_lost(shared, order, n, keys_in);
+      }
+    }
+    for_own(n, [&](int i, int at) {
+      auto const own = static_cast<Bits>(shared.tokens[at]);
+      keys[i]        = lost.has(at) ? own : order.bits_of_rank(own);
+    });
+  }
+
+  /// Sorted keys that their rank does not tell.
+  struct lost_range
+  {
+    int begin, end;
+
+    __device__ bool has(int at) const
+    {
+      return at >= begin && at < end;
+    }
+  };
+
+  /// Puts the keys of lost_rank where its sorted tokens are, in the order of the input. Called by all threads; begins and ends with a barrier.
+  __device__ static lost_range restore_lost(merged& shared, Order const& order, int n, Bits const* keys_in)
+  {
+    static_assert(Items * warps <= Threads);
+    Bits const lost          = shared.lost_rank;
+    auto const first_without = [&](auto is_before) { // of the sorted tokens
+      int first = 0, open = n;
+      while (open > 0)
+      {
+        int const half = open / 2;
+        bool const is  = is_before(shared.tokens[first + half]);
+        first          = is ? first + half + 1 : first;
+        open           = is ? open - half - 1 : half;
+      }
+      return first;
+    };
+    lost_range const range{first_without([lost](whole_token token) { return token < lost; }),
+                           first_without([lost](whole_token token) { return token <= lost; })};
+    int const lane = static_cast<int>(threadIdx.x) % 32;
+    int const warp = static_cast<int>(threadIdx.x) / 32;
+    Bits keys[Items];
+    std::uint32_t are_lost[Items]; // lanes
+    read_tile<Threads>(keys, n, [&](int at) { return keys_in[at]; });
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      are_lost[i] = __ballot_sync(all_lanes, place_of(i) < n && order.rank_of(keys[i]) == lost);
+      if (lane == 0)
+      {
+        shared.lost_before[i][warp] = static_cast<std::uint32_t>(__popc(are_lost[i]));
+      }
+    }
+    __syncthreads(); // and all have found the range
+    auto* const counts         = &shared.lost_before[0][0];
+    bool const has_count       = threadIdx.x < Items * warps;
+    std::uint32_t const before = exclusive_sum<Threads>(shared.sums, has_count ? counts[threadIdx.x] : 0u);
+    if (has_count)
+    {
+      counts[threadIdx.x] = before;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      if ((are_lost[i] >> lane & 1u) != 0)
+      {
+        std::uint32_t const lower = (std::uint32_t{1} << lane) - 1;
+        int const number          = static_cast<int>(shared.lost_before[i][warp]) + __popc(are_lost[i] & lower);
+        shared.tokens[static_cast<unsigned>(range.begin + number)] = keys[i];
+      }
+    }
+    __syncthreads();
+    return range;
+  }
+
+  /// Sorts by merging ranks with places behind them: gives each thread the keys of its places, and where they were. Called by all threads.
+  __device__ static void merge_places(
+    merged& shared, Order const& order, int n, Bits const* keys_in, place (&from)[Items], Bits (&keys)[Items])
+  {
+    for_own(n, [&](int, int at) {
+      shared.tokens[at] = static_cast<whole_token>(
+        static_cast<whole_token>(order.rank_of(keys_in[at])) << place_bits | static_cast<whole_token>(at));
+    });
+    merged::sort::sort(shared.tokens, static_cast<unsigned>(n));
+    for_own(n, [&](int i, int at) {
+      from[i] = place_in(shared.tokens[at]);
+      keys[i] = keys_in[from[i]];
+    });
+  }
+
+  /// The same digit by digit, the least significant first.
+  __device__ static void sort_places_by_digits(
+    sorted_by_digits& shared, Order const& order, int n, Bits const* keys_in, place (&from)[Items], Bits (&keys)[Items])
+  {
+    using by_digits = typename sorted_by_digits::sort;
+    Bits least      = static_cast<Bits>(~Bits{0});
+    Bits greatest   = 0;
+    typename by_digits::digit_rank ranking(shared.digits.counts, n);
+#pragma unroll
+    for (int i = 0; i < Items; ++i)
+    {
+      from[i] = static_cast<place>(ranking.element(i));
+      if (ranking.holds(i))
+      {
+        Bits const key       = keys_in[from[i]];
+        Bits const rank      = order.rank_of(key);
+        least                = rank < least ? rank : least;
+        greatest             = greatest < rank ? rank : greatest;
+        shared.keys[from[i]] = key; // until their order is known
+      }
+    }
+    span_of_block(shared.span, least, greatest);
+    int const width = bit_width(static_cast<Bits>(greatest - least));
+    by_digits::sort(shared.digits, ranking, from, width, shared.places, [&](place own, int low) {
+      return static_cast<unsigned>(static_cast<Bits>(order.rank_of(shared.keys[own]) - least) >> low);
+    });
+    read_tile<Threads>(from, n, [&](int i) { return shared.places[i]; });
+    read_tile<Threads>(keys, n, [&](int i) { return shared.keys[shared.places[i]]; });
   }
 
   /// Keys and, if tokens have them, places of the sorted elements. Returns false if tokens cannot tell the order.
@@ -368,7 +514,7 @@ private:
       }
     }
     __syncthreads();
-    if (!bins::template begin<Token>(shared.bins_of_tile, bins_log2, are_alike, !has_place))
+    if (!bins::template begin<Token, is_merged>(shared.bins_of_tile, n, bins_log2, are_alike, !has_place))
     {
       return false;
     }

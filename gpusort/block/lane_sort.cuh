@@ -40,7 +40,8 @@ __device__ void put_in_order(Token& a, Token& b)
 }
 
 /// Groups of `Lanes` neighbouring lanes sort up to `Lanes` x `Items` integers each. Not stable, which equal integers do not tell.
-template <int Lanes, int Items>
+/// `Rolled`: in loops, which take far less room for instructions, by more registers.
+template <int Lanes, int Items, bool Rolled = false>
 class lane_sort
 {
   static_assert(Lanes <= 32 && (Lanes & (Lanes - 1)) == 0 && Items >= 2 && (Items & (Items - 1)) == 0);
@@ -77,7 +78,21 @@ private:
   template <std::uint32_t Run, class Token>
   __device__ static void merge_runs(Token (&own)[Items], std::uint32_t lane, std::uint32_t count)
   {
-    if constexpr (Run <= most)
+    if constexpr (Rolled && Run > Items)
+    {
+#pragma unroll 1
+      for (std::uint32_t lanes_of_run = 2; lanes_of_run <= Lanes && lanes_of_run * Items / 2 < count; lanes_of_run *= 2)
+      {
+        compare_ends_of_lanes(own, lane, lanes_of_run);
+#pragma unroll 1
+        for (std::uint32_t distance = lanes_of_run / 4; distance > 0; distance /= 2)
+        {
+          compare_lanes(own, lane, distance);
+        }
+        compare_at<Items / 2>(own, lane);
+      }
+    }
+    else if constexpr (Run <= most)
     {
       if (Lanes == 32 && Run == most && count <= most / 2)
       {
@@ -107,13 +122,24 @@ private:
     }
     else
     {
-      constexpr std::uint32_t lanes_of_run = Run / Items;
-      bool const is_lower                  = (lane & (lanes_of_run / 2)) == 0;
+      compare_ends_of_lanes(own, lane, Run / Items);
+    }
+  }
+  template <class Token>
+  __device__ static void compare_ends_of_lanes(Token (&own)[Items], std::uint32_t lane, std::uint32_t lanes_of_run)
+  {
+    bool const is_lower = (lane & (lanes_of_run / 2)) == 0;
+    if constexpr (Rolled)
+    {
+      compare_with_lane(own, lanes_of_run - 1, is_lower, [](std::uint32_t i) { return Items - 1 - i; });
+    }
+    else
+    {
 #pragma unroll
       for (std::uint32_t i = 0; i < Items / 2; ++i)
       {
-        Token const front  = of_lane<lanes_of_run - 1>(own[i]);
-        Token const end    = of_lane<lanes_of_run - 1>(own[Items - 1 - i]);
+        Token const front  = of_lane(own[i], lanes_of_run - 1);
+        Token const end    = of_lane(own[Items - 1 - i], lanes_of_run - 1);
         own[i]             = lesser_or_greater(own[i], end, is_lower);
         own[Items - 1 - i] = lesser_or_greater(own[Items - 1 - i], front, is_lower);
       }
@@ -139,22 +165,52 @@ private:
       }
       else
       {
-        bool const is_lower = (lane & (Distance / Items)) == 0;
-#pragma unroll
-        for (std::uint32_t i = 0; i < Items; ++i)
-        {
-          own[i] = lesser_or_greater(own[i], of_lane<Distance / Items>(own[i]), is_lower);
-        }
+        compare_lanes(own, lane, Distance / Items);
       }
       compare_at<Distance / 2>(own, lane);
     }
   }
-
-  /// What the lane has whose number differs by the bits of `Mask`.
-  template <std::uint32_t Mask, class Token>
-  __device__ static Token of_lane(Token own)
+  template <class Token>
+  __device__ static void compare_lanes(Token (&own)[Items], std::uint32_t lane, std::uint32_t distance)
   {
-    return by_words(own, [](std::uint32_t word) { return __shfl_xor_sync(all_lanes, word, Mask); });
+    bool const is_lower = (lane & distance) == 0;
+    if constexpr (Rolled)
+    {
+      compare_with_lane(own, distance, is_lower, [](std::uint32_t i) { return i; });
+    }
+    else
+    {
+#pragma unroll
+      for (std::uint32_t i = 0; i < Items; ++i)
+      {
+        own[i] = lesser_or_greater(own[i], of_lane(own[i], distance), is_lower);
+      }
+    }
+  }
+
+  /// The same where registers are no concern: all shuffles are under way before the first is waited for.
+  template <class Token, class Partner>
+  __device__ static void compare_with_lane(Token (&own)[Items], std::uint32_t mask, bool is_lower, Partner partner)
+  {
+    Token others[Items];
+#pragma unroll
+    for (std::uint32_t i = 0; i < Items; ++i)
+    {
+      others[i] = of_lane(own[i], mask);
+    }
+#pragma unroll
+    for (std::uint32_t i = 0; i < Items; ++i)
+    {
+      own[i] = lesser_or_greater(own[i], others[partner(i)], is_lower);
+    }
+  }
+
+  /// What the lane has whose number differs by the bits of `mask`.
+  template <class Token>
+  __device__ static Token of_lane(Token own, std::uint32_t mask)
+  {
+    return by_words(own,
+                    [mask](std::uint32_t word) { return __shfl_xor_sync(all_lanes, word, static_cast<int>(mask)); });
   }
 
   template <class Token>

@@ -85,7 +85,7 @@ public:
       atomicAdd(&counts.counts[bin.word], bin.one());
     });
     __syncthreads();
-    if (!bins::template begin<Bits>(counts, bins_log2, are_alike, true))
+    if (!bins::template begin<Bits>(counts, n, bins_log2, are_alike, true))
     {
       return false;
     }

@@ -206,7 +206,7 @@ private:
     });
     __syncthreads();
     bool const are_alone = shift == 0; // tokens in their bins
-    if (!bins::template begin<Token>(shared.bins_of_tile, bins_log2, are_alone, false))
+    if (!bins::template begin<Token>(shared.bins_of_tile, n, bins_log2, are_alone, false))
     {
       return false;
     }

@@ -132,14 +132,14 @@ using split_of_cluster =
                 cluster_items,
                 sort_tile_for(sizeof(Bits), value_bytes_v<Value>, sort_class::medium)>;
 
-/// Nothing, where no digits are sorted.
-template <class Sorter, bool SortsByDigits>
-struct digit_storage_of
+/// Nothing, where blocks leave to others what bins do not sort.
+template <class Sorter, bool SortsCrowded>
+struct crowded_storage_of
 {
-  using type = typename Sorter::digit_storage;
+  using type = typename Sorter::crowded_storage;
 };
 template <class Sorter>
-struct digit_storage_of<Sorter, false>
+struct crowded_storage_of<Sorter, false>
 {
   using type = char;
 };
@@ -154,7 +154,7 @@ struct block_sort_storage
   union
   {
     typename sorter::shared_storage by_bins;
-    typename digit_storage_of<sorter, Class != sort_class::bucket>::type by_digits;
+    typename crowded_storage_of<sorter, Class != sort_class::bucket>::type crowded;
     std::conditional_t<Class == sort_class::medium, typename split::shared_storage, char> in_cluster;
   };
   std::uint32_t next_bucket;
@@ -836,6 +836,9 @@ split_in_cluster(key_order<Bits, IsFloat> order, std::size_t n, buffers<Bits, Va
   return split_of_cluster<Bits, IsFloat, Value>::split(block::dynamic_shared<storage>().in_cluster, order, n, at);
 }
 
+/// The mark of a listed bucket that bins have not sorted.
+inline constexpr std::uint32_t left_by_bins = std::uint32_t{1} << 31;
+
 /// Sorts into the caller's arrays, from arrays number `from`: blocks of the class `bucket`, all buckets, listing those that
 /// bins do not sort; others, the buckets on that list, or, without findings, a whole input: one block, if it fits it, or the
 /// blocks of a cluster of the class `medium`, if it fits them together.
@@ -886,45 +889,75 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
       return i + gridDim.x;
     }
   };
+  // Where the elements are that a number stands for.
+  auto const range_of = [&](std::uint32_t bucket) {
+    return whole ? share : element_range{table.begins[bucket], table.begins[bucket + 1] - table.begins[bucket]};
+  };
+  auto const source_of = [&](std::uint64_t begin) {
+    return block::contiguous_source<Bits, Value>{(from == 0 ? at.keys[0] : at.keys[1]) + begin,
+                                                 (from == 0 ? at.values[0] : at.values[1]) + begin};
+  };
+  bool leaves = false;
   for (std::uint32_t i = blockIdx.x; i < count; i = number_after(i))
   {
     if constexpr (all_buckets)
     {
       queue.look_ahead();
     }
-    std::uint32_t bucket = 0;
-    std::uint64_t begin  = share.begin;
-    std::uint64_t size   = share.size;
-    if (!whole)
-    {
-      bucket = all_buckets ? i : table.listed[i];
-      begin  = table.begins[bucket];
-      size   = table.begins[bucket + 1] - begin;
-    }
-    if (size == 0)
+    std::uint32_t const bucket = whole ? 0 : all_buckets ? i : table.listed[i];
+    element_range const range  = range_of(bucket);
+    if (range.size == 0)
     {
       continue;
     }
-    block::contiguous_source<Bits, Value> const elements{
-      (from == 0 ? at.keys[0] : at.keys[1]) + begin, (from == 0 ? at.values[0] : at.values[1]) + begin};
-    Bits* const keys_out    = at.keys[0] + begin;
-    Value* const values_out = at.values[0] + begin;
-    int const elements_here = static_cast<int>(size);
     if constexpr (!all_buckets)
     {
       __syncthreads();
     }
-    if (!sorter::sort(shared.by_bins, order, elements_here, elements, keys_out, values_out, likely_alike))
+    auto const elements = source_of(range.begin);
+    if (!sorter::sort(shared.by_bins,
+                      order,
+                      static_cast<int>(range.size),
+                      elements,
+                      at.keys[0] + range.begin,
+                      at.values[0] + range.begin,
+                      likely_alike))
     {
-      if constexpr (!all_buckets)
+      leaves = true;
+      if (!whole && threadIdx.x == 0)
       {
-        __syncthreads();
-        sorter::sort_by_digits(
-          block::shared_address(shared.by_digits), order, elements_here, elements, keys_out, values_out);
+        if constexpr (all_buckets)
+        {
+          table.listed[atomicAdd(&found->listed, 1u)] = bucket;
+        }
+        else
+        {
+          table.listed[i] = bucket | left_by_bins;
+        }
       }
-      else if (threadIdx.x == 0)
+    }
+  }
+  if constexpr (!all_buckets)
+  {
+    // Apart from the above: what that keeps from bucket to bucket would go to memory for the call.
+    if (!leaves)
+    {
+      return;
+    }
+#pragma unroll 1
+    for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x)
+    {
+      __syncthreads();
+      std::uint32_t const bucket = whole ? left_by_bins : table.listed[i];
+      if ((bucket & left_by_bins) != 0)
       {
-        table.listed[atomicAdd(&found->listed, 1u)] = bucket;
+        element_range const range = range_of(bucket & ~left_by_bins);
+        sorter::sort_crowded(block::shared_address(shared.crowded),
+                             order,
+                             static_cast<int>(range.size),
+                             source_of(range.begin),
+                             at.keys[0] + range.begin,
+                             at.values[0] + range.begin);
       }
     }
   }

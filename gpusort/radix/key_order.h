@@ -209,6 +209,7 @@ struct key_order
 {
   using rank                       = Bits;
   static constexpr bool tells_keys = true; // a rank does, but for keys that it `loses`
+  static constexpr bool may_lose   = IsFloat; // some, all of one rank
 
   static constexpr int digits    = static_cast<int>(sizeof(Bits)) * 8 / digit_bits;
   static constexpr Bits sign_bit = static_cast<Bits>(Bits{1} << (sizeof(Bits) * 8 - 1));

@@ -718,14 +718,14 @@ struct wave_sort_storage
   using sorter       = wave_sort<Bits, IsFloat, Value, items>;
   using short_sorter = wave_sort<Bits, IsFloat, Value, short_items>;
   using source       = block::run_source<Bits, Value, wave_sort_threads, most>;
-  using by_digits =
+  using of_crowded =
     block::bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, items, block::full_bins::split>;
 
   union
   {
     typename sorter::shared_storage sort;
     typename short_sorter::shared_storage sort_short;
-    typename by_digits::digit_storage digits;
+    typename of_crowded::crowded_storage crowded;
     equals_storage equals;
   };
   typename source::shared_storage runs;
@@ -839,7 +839,7 @@ __device__ bool sort_in_wave(
     shared, shared.sort_short, order, tiles, bucket, where, at, agrees);
 }
 
-/// The same for what bins have not sorted: puts the elements together where they belong, and sorts them there digit by digit. Called by
+/// The same for what bins have not sorted: puts the elements together where they belong, and sorts them there. Called by
 /// all threads of a block, a barrier since.
 template <class Bits, bool IsFloat, class Value>
 __device__ __noinline__ void sort_slowly_in_wave(
@@ -872,8 +872,8 @@ __device__ __noinline__ void sort_slowly_in_wave(
   __syncthreads();
   Bits* const keys    = at.keys[0] + where.begin;
   Value* const values = at.values[0] + where.begin;
-  wave_sort_storage<Bits, IsFloat, Value>::by_digits::sort_by_digits(
-    block::shared_address(shared.digits), order, size, {keys, values}, keys, values);
+  wave_sort_storage<Bits, IsFloat, Value>::of_crowded::sort_crowded(
+    block::shared_address(shared.crowded), order, size, {keys, values}, keys, values);
 }
 
 /// Sorts the bucket of the block's number from the second arrays into the first ones.

@@ -1,8 +1,9 @@
 // The kernel that sorts the buckets of keys alone, by itself: buckets of every size, in either array, listed and not, by bins and by digits. And
-// what lanes sort of a bin.
+// what lanes sort of a bin, and blocks of tokens that bins do not sort.
 #include <testing/support/owned_memory.cuh>
 
 #include <gpusort/block/lane_sort.cuh>
+#include <gpusort/block/token_sort.cuh>
 #include <gpusort/radix/by_buckets.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/runtime/launch.cuh>
@@ -558,6 +559,70 @@ TEST(LaneSort, EverySizeOfGroup)
   check_lanes<std::uint64_t, 32, 4>();
   check_lanes<std::uint32_t, 32, 8>();
   check_lanes<std::uint64_t, 32, 8>();
+}
+
+/// Each block sorts a row of `stride` tokens, of which it has counts[block].
+template <class Token, int Threads, int Most>
+__global__ void sort_tokens(Token* rows, unsigned stride, unsigned const* counts)
+{
+  using sorter = block::token_sort<Token, Threads, Most>;
+  __shared__ typename sorter::room tokens;
+  Token* const row     = rows + blockIdx.x * stride;
+  unsigned const count = counts[blockIdx.x];
+  for (unsigned i = threadIdx.x; i < count; i += Threads)
+  {
+    tokens[i] = row[i];
+  }
+  sorter::sort(tokens, count);
+  for (unsigned i = threadIdx.x; i < count; i += Threads)
+  {
+    row[i] = tokens[i];
+  }
+}
+
+template <class Token, int Threads, int Most>
+void check_tokens()
+{
+  constexpr unsigned stride          = Most + 1; // one behind, that nobody may touch
+  std::vector<unsigned> const counts = {
+    0,   1,   2,   7,   8,    9,    31,   33,       255,          256,        257,        511,        512,      513,
+    519, 520, 521, 767, 1023, 1024, 1025, Most / 2, Most / 2 + 1, Most - 257, Most - 256, Most - 255, Most - 1, Most};
+  for (std::uint64_t const values : {std::uint64_t{2}, std::uint64_t{40}, ~std::uint64_t{0}})
+  {
+    std::vector<Token> expected;
+    for (std::size_t i = 0; i < counts.size() * stride; ++i)
+    {
+      // The greatest value, which stands for none, is among them.
+      std::uint64_t const drawn = mixed(i) % values;
+      expected.push_back(static_cast<Token>(drawn % 2 == 0 ? ~drawn : drawn));
+    }
+    thrust::device_vector<Token> tokens       = expected;
+    thrust::device_vector<unsigned> of_blocks = counts;
+    for (std::size_t row = 0; row < counts.size(); ++row)
+    {
+      auto const begin = expected.begin() + static_cast<std::ptrdiff_t>(row * stride);
+      std::sort(begin, begin + counts[row]);
+    }
+    runtime::launch(sort_tokens<Token, Threads, Most>,
+                    {counts.size(), Threads},
+                    nullptr,
+                    tokens.data().get(),
+                    stride,
+                    static_cast<unsigned const*>(of_blocks.data().get()));
+    require(cudaDeviceSynchronize(), "sort tokens");
+    thrust::host_vector<Token> const sorted = tokens;
+    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), sorted.begin())) << values << " values";
+  }
+}
+
+TEST(TokenSort, EverySizeOfTile)
+{
+  check_tokens<std::uint32_t, 512, 2048>();
+  check_tokens<std::uint64_t, 512, 2048>();
+  check_tokens<std::uint32_t, 512, 4608>();
+  check_tokens<std::uint64_t, 512, 4608>();
+  check_tokens<std::uint32_t, 512, 9216>();
+  check_tokens<std::uint32_t, 256, 4096>();
 }
 
 } // namespace

@@ -42,6 +42,7 @@ using gpusort::radix::make_key_order;
 using gpusort::testing::in_a_hurry;
 using gpusort::testing::keys_from;
 using gpusort::testing::mixed;
+namespace testing = gpusort::testing;
 
 /// Sorts keys alone and with their positions as values, both ways, and compares bit for bit with a stable sort by rank.
 template <class Key, class Compare, class Value = std::uint32_t>
@@ -296,6 +297,37 @@ TEST(RadixPaths, BinsOfWhichAFewAreLong)
   check_all_sizes<unsigned __int128>([](std::size_t i, std::size_t) {
     return static_cast<unsigned __int128>(mixed(i) & mixed(i * 5) & mixed(~i)) << 64 | (mixed(i * 7) & mixed(i * 3));
   });
+}
+
+TEST(RadixPaths, KeysThatABlockMerges)
+{
+  // Many bins that are full, or one that has much and some more, or all of some neighbouring ones rather full; and zeros of both signs among these, which
+  // share a rank: as many as warps have places for, and one more.
+  std::vector<std::size_t> sizes = {700, 1025, 2040, 2049, 3001, 4095, 4096, 4097, 4600, 7000};
+  if (in_a_hurry())
+  {
+    sizes = {1025, 4097};
+  }
+  using testing::distribution;
+  for (std::size_t const n : sizes)
+  {
+    SCOPED_TRACE(n);
+    for (distribution const d : {distribution::entropy_3, distribution::entropy_5, distribution::normal})
+    {
+      check(keys_from<std::uint32_t>(n, [=](std::size_t i) { return testing::element<std::uint32_t>(d, 5, i, n); }));
+      check(keys_from<std::int64_t>(n, [=](std::size_t i) { return testing::element<std::int64_t>(d, 5, i, n); }));
+      auto const with_zeros = [=](std::size_t i) {
+        return i % 7 < 2 ? (mixed(i) % 2 == 0 ? 0.0f : -0.0f) : testing::element<float>(d, 5, i, n);
+      };
+      check(keys_from<float>(n, with_zeros));
+      check(keys_from<double>(n, [=](std::size_t i) { return static_cast<double>(with_zeros(i)); }));
+    }
+    check(keys_from<float>(n, [=](std::size_t i) { return testing::element<float>(distribution::normal, 5, i, n); }));
+    check(keys_from<float>(n, [=](std::size_t i) { return mixed(i) % 2 == 0 ? 0.0f : -0.0f; }));
+    check(keys_from<std::uint64_t>(n, [=](std::size_t i) {
+      return mixed(i) % 3 == 0 ? ~std::uint64_t{0} : mixed(i) >> mixed(~i) % 64;
+    }));
+  }
 }
 
 TEST(RadixPaths, KeysThatDifferInTheirLowestBitsOnly)
