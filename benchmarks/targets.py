@@ -45,6 +45,12 @@ def comparison(keys, values, sizes, ours, factor, distributions=("uniform",), su
                   factor)
 
 
+def uneven(keys, values, more=()):
+    """What is asked of every other distribution, size and type."""
+    return Target("uneven", keys.split(), values.split(), "less", ["uniform", *IN_ORDER, *UNEVEN, *more], powers(10, 24),
+                  ["radix"], "cub_radix", 1)
+
+
 def quicksort(keys, values, sizes, factor, distributions=("uniform",)):
     return comparison(keys, values, sizes, "quicksort", factor, distributions, "quicksort")
 
@@ -96,12 +102,16 @@ TARGETS = [
     quicksort("u32 u64", "none", powers(14, 18), 2),
     quicksort("u32 u64", "none", powers(28, 28), 8, ["zero"]),
     quicksort("u32 u64", "none", powers(28, 28), 0, ["sorted", "reversed", *UNEVEN]),  # bounded by the uniform time
+    uneven("u32", "none u32"),
+    uneven("f32 f64", "none", ["unit", "normal"]),
+    uneven("u64", "none u32"),
+    uneven("u8 u16 u128", "none"),
     # The time of 2^33 keys is held against that of 2^28; no peer is needed.
     Target("huge", ["u32"], ["none"], "less", ["uniform"], [1 << 28, 1 << 33], ["radix"], "", 0),
 ]
 
 # At most so many times our own uniform time of the same size: on uneven distributions, and on inputs in order.
-MOST_OF_UNIFORM = {"radix": (1.10, None), "comparison": (1.15, None), "quicksort": (3.0, 1.0)}
+MOST_OF_UNIFORM = {"radix": (1.10, None), "uneven": (1.10, None), "comparison": (1.15, None), "quicksort": (3.0, 1.0)}
 # At most so much scratch memory: of the peer's, or of one more array of the input's size; for inputs that are not small.
 MOST_SCRATCH = {"radix": ("peer", 1.02), "comparison": ("array", 1.03)}
 SCRATCH_FROM = 1 << 20

@@ -108,8 +108,8 @@ private:
   };
 
 public:
-  /// Shared memory of sort_crowded.
-  struct crowded_storage
+  /// Shared memory of sort_without_bins.
+  struct binless_storage
   {
     union
     {
@@ -129,7 +129,7 @@ public:
   /// that; it may ask for keys alone of up to 8 bytes.
   /// `likely_alike`: so many of the lowest bits are likely to be the same in all ranks.
   /// Returns false, with nothing written, if too many keys are close to each other, or keys alone differ that are equal, or
-  /// somebody does not agree: sort_crowded sorts all.
+  /// somebody does not agree: sort_without_bins sorts all.
   /// n <= tile. Called by all threads of a block; shared memory may be used again after a barrier.
   template <class Elements, class Agrees = trusts_ranks>
   __device__ static bool
@@ -221,10 +221,10 @@ public:
 
   /// The same, whatever the keys are. Out of line, because few inputs need it, and instructions between those that all need make these wait. It takes
   /// nearly all registers: what a caller has to keep beside it goes to memory.
-  __device__ static __noinline__ void sort_crowded(
+  __device__ static __noinline__ void sort_without_bins(
     shared_address at, Order order, int n, contiguous_source<Bits, Value> elements, Bits* keys_out, Value* values_out)
   {
-    auto& shared = at.as<crowded_storage>();
+    auto& shared = at.as<binless_storage>();
     place from[Items];
     Bits keys[Items];
     if constexpr (!has_place)
@@ -303,7 +303,7 @@ private:
     }
   };
 
-  /// Puts the keys of lost_rank where its sorted tokens are, in the order of the input. Called by all threads; begins and ends with a barrier.
+  /// Puts the keys of lost_rank where its sorted tokens are, in the order of the input. Called by all threads, after a barrier; ends with one.
   __device__ static lost_range restore_lost(merged& shared, Order const& order, int n, Bits const* keys_in)
   {
     static_assert(Items * warps <= Threads);

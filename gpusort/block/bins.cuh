@@ -98,11 +98,12 @@ class key_bins
   using split_by_block = close_sort<Threads, SplitItems, own_words>;
   // Long bins have more than some_by_warp sorts, not all alike.
   static constexpr std::uint32_t most_long_bins = 4;
-  // What is left to others before it is sorted, if these are fast: tokens of which more than so many threads count a full bin; or not so many, but more
-  // than a few, if one bin has an eighth of all or the bins of more than a few threads are all rather full. A few values fill few bins, and stay.
+  // What is left to others before it is moved, if these are fast: tokens of which more than so many threads count a full bin; or not so many, but more
+  // than a few, and one bin has an eighth of all, or more than a few threads count tokens in many bins that are rather full together. But full bins may
+  // be of alike tokens, where tokens may be: of few values hardly any bin is sparse.
   static constexpr std::uint32_t full_bin = 16;
   static constexpr int most_with_full     = 32;
-  static constexpr int few_with_full      = 4;
+  static constexpr int few_threads        = 4;
 
   template <class Token>
   static constexpr std::uint32_t most_of_warp = many_by_warp<Token>::most;
@@ -191,9 +192,9 @@ public:
     }
   }
 
-  /// Replaces the counts of 2^bins_log2 bins of n tokens by where they begin. Returns false if one is too full to be sorted, unless all
-  /// tokens of a bin `are_alike`, or, with full_bins::split_few, if many are rather full and `OthersAreFast`; `has_twins`: they may be. Called by all threads, after a barrier; contains barriers, and ends with one
-  /// if it succeeds.
+  /// Replaces the counts of 2^bins_log2 bins of n tokens by where they begin. Returns false if a bin is too full to be sorted, unless its
+  /// tokens `are_alike` in every bin; with full_bins::split_few and `OthersAreFast` also if many bins are rather full. `has_twins`: some tokens may be alike.
+  /// Called by all threads, after a barrier; contains barriers, and ends with one if it succeeds.
   template <class Token, bool OthersAreFast = false>
   __device__ static bool begin(shared_storage& shared, int n, int bins_log2, bool are_alike, bool has_twins)
   {
@@ -221,20 +222,27 @@ public:
     {
       shared.totals[warp] = inclusive;
     }
+    bool const is_too_full = fullest > most_of_any<Token> && !has_twins && !are_alike;
     if constexpr (Full == full_bins::split_few && OthersAreFast)
     {
-      std::uint32_t const own = (sums & 0xffff) + (sums >> 16); // tokens, in 2 x own_words bins
-      bool const are_full     = !are_alike && own > 12 * own_words && 4 * fullest <= own;
-      int const full          = __syncthreads_count((fullest > full_bin && !are_alike) || are_full); // threads
-      if (full > most_with_full
-          || (full > few_with_full
-              && (__syncthreads_or(fullest > static_cast<std::uint32_t>(n) / 8) != 0
-                  || __syncthreads_count(are_full) > few_with_full)))
+      std::uint32_t const counted = (sums & 0xffff) + (sums >> 16); // tokens, in 2 x own_words bins
+      bool const counts_many      = !are_alike && counted > 12 * own_words && 4 * fullest <= counted;
+      int const full              = __syncthreads_count((fullest > full_bin && !are_alike) || counts_many); // threads
+      if (full > 0 && __syncthreads_or(is_too_full) != 0)
+      {
+        return false;
+      }
+      bool const is_hard =
+        full > most_with_full
+        || (full > few_threads
+            && (__syncthreads_or(fullest > static_cast<std::uint32_t>(n) / 8) != 0
+                || __syncthreads_count(counts_many) > few_threads));
+      if (is_hard && (!has_twins || __syncthreads_count(counted > 0 && fullest <= most_in_windows) > few_threads))
       {
         return false;
       }
     }
-    else if (__syncthreads_or(fullest > most_of_any<Token> && !has_twins && !are_alike))
+    else if (__syncthreads_or(is_too_full) != 0)
     {
       return false;
     }

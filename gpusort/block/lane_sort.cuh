@@ -45,6 +45,7 @@ template <int Lanes, int Items, bool Rolled = false>
 class lane_sort
 {
   static_assert(Lanes <= 32 && (Lanes & (Lanes - 1)) == 0 && Items >= 2 && (Items & (Items - 1)) == 0);
+  static_assert(!Rolled || Lanes == 32, "how often a loop runs depends on how many a group has");
 
 public:
   static constexpr std::uint32_t lanes = Lanes;

@@ -1,5 +1,5 @@
 // Sorts what the threads of a block hold in registers digit by digit, the least significant first: for what bins do not sort, because too many
-// keys are close to each other. As long for any keys. Stable.
+// keys are close to each other, and no token of 64 bits tells. As long for any keys. Stable.
 // Source: Satish, Harris and Garland, section III; elements stay in registers between passes, and pass through shared memory.
 #pragma once
 

@@ -27,7 +27,7 @@ class token_sort
   }
 
 public:
-  /// Room for the tokens. A merge may read as many behind the last one as a thread takes at once.
+  /// Room for the tokens. Merges read and write behind the last one, less than a thread takes at once.
   class room
   {
     Token tokens_[index_of(Most + together)];
@@ -63,7 +63,7 @@ public:
 #pragma unroll
       for (unsigned g = 0; g < groups; ++g)
       {
-        if (is_merged(first_of(g), run, n))
+        if (has_partner(first_of(g), run, n))
         {
           merge(tokens, first_of(g), run, n, held[g]);
         }
@@ -72,7 +72,7 @@ public:
 #pragma unroll
       for (unsigned g = 0; g < groups; ++g)
       {
-        if (is_merged(first_of(g), run, n))
+        if (has_partner(first_of(g), run, n))
         {
           Token* const to = &tokens[first_of(g)]; // no gap comes before the last of these
 #pragma unroll
@@ -112,8 +112,8 @@ private:
     return (g * Threads + threadIdx.x) * together;
   }
 
-  /// Whether the run that has token number `first`, of n, is one of a pair.
-  __device__ static bool is_merged(unsigned first, unsigned run, unsigned n)
+  /// Whether there is a run behind that of token number `first`, or in front, to merge it with, of n tokens.
+  __device__ static bool has_partner(unsigned first, unsigned run, unsigned n)
   {
     return first < n && (first & ~(2 * run - 1)) + run < n;
   }

@@ -42,7 +42,7 @@ struct bucket_table
   std::uint32_t* sizes; // zero before the sort
   std::uint64_t* begins; // of each bucket, and where the last one ends
   std::uint32_t*
-    listed; // buckets that bins do not sort, where lists_crowded; of others, the long ones among short ones; null where all are long
+    listed; // buckets that bins do not sort, where lists_crowded, until these are sorted; of others, the long ones among short ones; null where all are long
   block::segment* stretches; // of a second level, radix_size
   std::uint32_t launch_stretches; // that a launch of the second level splits
 
@@ -133,13 +133,13 @@ using split_of_cluster =
                 sort_tile_for(sizeof(Bits), value_bytes_v<Value>, sort_class::medium)>;
 
 /// Nothing, where blocks leave to others what bins do not sort.
-template <class Sorter, bool SortsCrowded>
-struct crowded_storage_of
+template <class Sorter, bool SortsAll>
+struct binless_storage_of
 {
-  using type = typename Sorter::crowded_storage;
+  using type = typename Sorter::binless_storage;
 };
 template <class Sorter>
-struct crowded_storage_of<Sorter, false>
+struct binless_storage_of<Sorter, false>
 {
   using type = char;
 };
@@ -154,7 +154,7 @@ struct block_sort_storage
   union
   {
     typename sorter::shared_storage by_bins;
-    typename crowded_storage_of<sorter, Class != sort_class::bucket>::type crowded;
+    typename binless_storage_of<sorter, Class != sort_class::bucket>::type crowded;
     std::conditional_t<Class == sort_class::medium, typename split::shared_storage, char> in_cluster;
   };
   std::uint32_t next_bucket;
@@ -836,8 +836,9 @@ split_in_cluster(key_order<Bits, IsFloat> order, std::size_t n, buffers<Bits, Va
   return split_of_cluster<Bits, IsFloat, Value>::split(block::dynamic_shared<storage>().in_cluster, order, n, at);
 }
 
-/// The mark of a listed bucket that bins have not sorted.
+/// The mark of a listed bucket that the bins of a medium block do not sort either. Nobody reads the list after it.
 inline constexpr std::uint32_t left_by_bins = std::uint32_t{1} << 31;
+static_assert(most_buckets_log2 < 31);
 
 /// Sorts into the caller's arrays, from arrays number `from`: blocks of the class `bucket`, all buckets, listing those that
 /// bins do not sort; others, the buckets on that list, or, without findings, a whole input: one block, if it fits it, or the
@@ -952,12 +953,13 @@ __launch_bounds__(sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).thre
       if ((bucket & left_by_bins) != 0)
       {
         element_range const range = range_of(bucket & ~left_by_bins);
-        sorter::sort_crowded(block::shared_address(shared.crowded),
-                             order,
-                             static_cast<int>(range.size),
-                             source_of(range.begin),
-                             at.keys[0] + range.begin,
-                             at.values[0] + range.begin);
+        sorter::sort_without_bins(
+          block::shared_address(shared.crowded),
+          order,
+          static_cast<int>(range.size),
+          source_of(range.begin),
+          at.keys[0] + range.begin,
+          at.values[0] + range.begin);
       }
     }
   }

@@ -718,14 +718,14 @@ struct wave_sort_storage
   using sorter       = wave_sort<Bits, IsFloat, Value, items>;
   using short_sorter = wave_sort<Bits, IsFloat, Value, short_items>;
   using source       = block::run_source<Bits, Value, wave_sort_threads, most>;
-  using of_crowded =
+  using without_bins =
     block::bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, items, block::full_bins::split>;
 
   union
   {
     typename sorter::shared_storage sort;
     typename short_sorter::shared_storage sort_short;
-    typename of_crowded::crowded_storage crowded;
+    typename without_bins::binless_storage crowded;
     equals_storage equals;
   };
   typename source::shared_storage runs;
@@ -872,7 +872,7 @@ __device__ __noinline__ void sort_slowly_in_wave(
   __syncthreads();
   Bits* const keys    = at.keys[0] + where.begin;
   Value* const values = at.values[0] + where.begin;
-  wave_sort_storage<Bits, IsFloat, Value>::of_crowded::sort_crowded(
+  wave_sort_storage<Bits, IsFloat, Value>::without_bins::sort_without_bins(
     block::shared_address(shared.crowded), order, size, {keys, values}, keys, values);
 }
 

@@ -561,36 +561,45 @@ TEST(LaneSort, EverySizeOfGroup)
   check_lanes<std::uint64_t, 32, 8>();
 }
 
-/// Each block sorts a row of `stride` tokens, of which it has counts[block].
+/// Each block sorts a row of `Most` tokens, of which it has counts[block], and says whether it has touched what is behind its room for them.
 template <class Token, int Threads, int Most>
-__global__ void sort_tokens(Token* rows, unsigned stride, unsigned const* counts)
+__global__ void sort_tokens(Token* rows, unsigned const* counts, unsigned* touched)
 {
-  using sorter = block::token_sort<Token, Threads, Most>;
-  __shared__ typename sorter::room tokens;
-  Token* const row     = rows + blockIdx.x * stride;
-  unsigned const count = counts[blockIdx.x];
+  using sorter                 = block::token_sort<Token, Threads, Most>;
+  constexpr unsigned untouched = 0x5a5a5a5a;
+  __shared__ struct
+  {
+    typename sorter::room tokens;
+    unsigned behind[Threads];
+  } shared;
+  Token* const row           = rows + blockIdx.x * Most;
+  unsigned const count       = counts[blockIdx.x];
+  shared.behind[threadIdx.x] = untouched;
   for (unsigned i = threadIdx.x; i < count; i += Threads)
   {
-    tokens[i] = row[i];
+    shared.tokens[i] = row[i];
   }
-  sorter::sort(tokens, count);
+  sorter::sort(shared.tokens, count);
   for (unsigned i = threadIdx.x; i < count; i += Threads)
   {
-    row[i] = tokens[i];
+    row[i] = shared.tokens[i];
+  }
+  if (shared.behind[threadIdx.x] != untouched)
+  {
+    *touched = 1;
   }
 }
 
 template <class Token, int Threads, int Most>
 void check_tokens()
 {
-  constexpr unsigned stride          = Most + 1; // one behind, that nobody may touch
   std::vector<unsigned> const counts = {
     0,   1,   2,   7,   8,    9,    31,   33,       255,          256,        257,        511,        512,      513,
     519, 520, 521, 767, 1023, 1024, 1025, Most / 2, Most / 2 + 1, Most - 257, Most - 256, Most - 255, Most - 1, Most};
   for (std::uint64_t const values : {std::uint64_t{2}, std::uint64_t{40}, ~std::uint64_t{0}})
   {
     std::vector<Token> expected;
-    for (std::size_t i = 0; i < counts.size() * stride; ++i)
+    for (std::size_t i = 0; i < counts.size() * Most; ++i)
     {
       // The greatest value, which stands for none, is among them.
       std::uint64_t const drawn = mixed(i) % values;
@@ -598,24 +607,26 @@ void check_tokens()
     }
     thrust::device_vector<Token> tokens       = expected;
     thrust::device_vector<unsigned> of_blocks = counts;
+    thrust::device_vector<unsigned> touched(1);
     for (std::size_t row = 0; row < counts.size(); ++row)
     {
-      auto const begin = expected.begin() + static_cast<std::ptrdiff_t>(row * stride);
+      auto const begin = expected.begin() + static_cast<std::ptrdiff_t>(row * Most);
       std::sort(begin, begin + counts[row]);
     }
     runtime::launch(sort_tokens<Token, Threads, Most>,
                     {counts.size(), Threads},
                     nullptr,
                     tokens.data().get(),
-                    stride,
-                    static_cast<unsigned const*>(of_blocks.data().get()));
+                    static_cast<unsigned const*>(of_blocks.data().get()),
+                    touched.data().get());
     require(cudaDeviceSynchronize(), "sort tokens");
     thrust::host_vector<Token> const sorted = tokens;
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), sorted.begin())) << values << " values";
+    ASSERT_EQ(touched[0], 0u) << values << " values";
   }
 }
 
-TEST(TokenSort, EverySizeOfTile)
+TEST(TokenSort, SizesAboutRunsAndTiles)
 {
   check_tokens<std::uint32_t, 512, 2048>();
   check_tokens<std::uint64_t, 512, 2048>();

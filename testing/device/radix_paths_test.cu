@@ -301,8 +301,8 @@ TEST(RadixPaths, BinsOfWhichAFewAreLong)
 
 TEST(RadixPaths, KeysThatABlockMerges)
 {
-  // Many bins that are full, or one that has much and some more, or all of some neighbouring ones rather full; and zeros of both signs among these, which
-  // share a rank: as many as warps have places for, and one more.
+  // Many bins that are full, or one that has much and some more, or neighbouring ones that are all rather full; zeros of both signs among these, which
+  // share a rank; the greatest key; few values, which keys alone leave to bins; and one key far from all others.
   std::vector<std::size_t> sizes = {700, 1025, 2040, 2049, 3001, 4095, 4096, 4097, 4600, 7000};
   if (in_a_hurry())
   {
@@ -326,6 +326,15 @@ TEST(RadixPaths, KeysThatABlockMerges)
     check(keys_from<float>(n, [=](std::size_t i) { return mixed(i) % 2 == 0 ? 0.0f : -0.0f; }));
     check(keys_from<std::uint64_t>(n, [=](std::size_t i) {
       return mixed(i) % 3 == 0 ? ~std::uint64_t{0} : mixed(i) >> mixed(~i) % 64;
+    }));
+    for (std::uint64_t const values : {5, 33, 256, 600})
+    {
+      check(keys_from<std::uint32_t>(n, [=](std::size_t i) {
+        return static_cast<std::uint32_t>(mixed(mixed(i) % values));
+      }));
+    }
+    check(keys_from<std::uint32_t>(n, [=](std::size_t i) {
+      return i == 0 ? std::uint32_t{1} << 31 : static_cast<std::uint32_t>(mixed(i) % (1 << 17));
     }));
   }
 }
