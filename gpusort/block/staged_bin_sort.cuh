@@ -7,7 +7,9 @@
 #include <gpusort/block/bit_width.h>
 #include <gpusort/block/close_sort.cuh>
 #include <gpusort/block/span.cuh>
+#include <gpusort/block/staged_keys.cuh>
 #include <gpusort/block/tile.cuh>
+#include <gpusort/block/words.cuh>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +18,24 @@
 namespace gpusort::block
 {
 
+/// What staged_bin_sort sorts in place of keys.
+enum class token_width
+{
+  as_needed, // short tokens, if these tell ranks, or else long ones
+  // For more elements than there is room for long ones:
+  short_or_fail, // only keys whose ranks are so close that short tokens tell them
+  always_short // where short tokens do not, neighbours are put in order in the end
+};
+
 /// Up to `Most` elements; `Order` and `Full` as in bin_sort, but that ranks need not tell keys: `Order::rank` is their type, and
-/// `Order::tells_keys` says whether `bits_of_rank` exists. `OnlyShort`: only keys whose ranks are so close that short tokens tell them, for more
-/// elements than there is room for long ones.
-template <class Bits, class Value, class Order, int Threads, int Most, full_bins Full, bool OnlyShort = false>
+/// `Order::tells_keys` says whether `bits_of_rank` exists.
+template <class Bits,
+          class Value,
+          class Order,
+          int Threads,
+          int Most,
+          full_bins Full,
+          token_width Width = token_width::as_needed>
 class staged_bin_sort
 {
   // What is sorted is a token, as in bin_sort: how far the key's rank is from the least, and where the element is staged. The lowest
@@ -27,16 +43,26 @@ class staged_bin_sort
   static constexpr int place_bits = Most <= 1 << 13 ? 13 : 15;
   using short_token               = std::uint32_t;
   using long_token                = std::uint64_t;
-  using longest_token             = std::conditional_t<OnlyShort, short_token, long_token>;
+  using longest_token             = std::conditional_t<Width == token_width::as_needed, long_token, short_token>;
   static_assert(Most <= 1 << place_bits && Most % 32 == 0);
 
-  using bins = key_bins<Threads, (Most >= 16384 ? 14 : Most >= 4096 ? 13 : 12), false, Most / 6, Full>;
+  // Where short tokens save room, fewer bins do, too.
+  static constexpr int all_bins_log2 =
+    Most >= 16384 ? 14
+    : Most >= 4096 && Width != token_width::always_short
+      ? 13
+      : 12;
+  using bins = key_bins<Threads, all_bins_log2, false, Most / 6, Full>;
 
   using rank_type = typename Order::rank;
 
   static constexpr int at_once      = 4; // elements that a thread reads
   static constexpr bool with_values = !std::is_same_v<Value, no_values>;
   static constexpr bool splits      = splits_bins(Full);
+  // Wide keys, which lie side by side where they come from, are moved by all threads word by word.
+  static constexpr bool are_wide = sizeof(Bits) > widest_moved_key;
+  static constexpr std::size_t staged_bytes =
+    staged_stride<Bits> < sizeof(Value) ? sizeof(Value) : staged_stride<Bits>; // of a key, then of a value
 
 public:
   static constexpr int tile       = Most;
@@ -47,7 +73,7 @@ public:
   struct shared_storage
   {
     alignas(16) char tokens[bins::template bytes_of<longest_token>(Most)];
-    alignas(16) char staged[Most * (sizeof(Bits) < sizeof(Value) ? sizeof(Value) : sizeof(Bits))]; // keys, then values
+    alignas(16) char staged[Most * staged_bytes];
     typename bins::shared_storage bins_of_tile;
     span_storage<rank_type, Threads> span;
   };
@@ -57,7 +83,7 @@ public:
   /// `agrees(a, b)` is asked about all keys that are neighbours in the end, and `all_agree` what follows from that. If it `mends`,
   /// agrees(a, b, came_first) says whether neighbours are in order, as stable as is asked for; those few that are not, change places.
   /// `likely_alike`: so many of the lowest bits are likely to be the same in all ranks.
-  /// Returns false, with nothing written, if too many keys are close to each other, somebody does not agree, or, with `OnlyShort`, some are too far
+  /// Returns false, with nothing written, if too many keys are close to each other, somebody does not agree, or, with short_or_fail, some are too far
   /// from each other. n <= most. Called by all threads of a block; shared memory may be used again after a barrier.
   template <class Source, class Agrees = trusts_ranks>
   __device__ static bool
@@ -72,18 +98,28 @@ public:
   {
     bins::clear(shared.bins_of_tile);
     rank_type least = static_cast<rank_type>(~rank_type{0}), greatest = 0;
-    bool loses = false;
-    stage<Bits>(
-      n,
-      shared,
-      source,
-      [&](auto& held, int first_row) { source.template load_keys<warps>(held, n, first_row); },
-      [&](Bits const& key) {
-        rank_type const rank = order.rank_of(key);
-        loses                = loses || order.loses(key);
-        least                = rank < least ? rank : least;
-        greatest             = greatest < rank ? rank : greatest;
-      });
+    bool loses      = false;
+    auto const look = [&](Bits const& key) {
+      rank_type const rank = order.rank_of(key);
+      loses                = loses || order.loses(key);
+      least                = rank < least ? rank : least;
+      greatest             = greatest < rank ? rank : greatest;
+    };
+    if constexpr (are_wide)
+    {
+      stage_words(n, shared, source.keys);
+      __syncthreads();
+      for_places(n, [&](int at) { look(keys_of(shared)[at]); });
+    }
+    else
+    {
+      stage<Bits>(
+        n,
+        shared,
+        source,
+        [&](auto& held, int first_row) { source.template load_keys<warps>(held, n, first_row); },
+        look);
+    }
     loses               = span_of_block(shared.span, least, greatest, loses);
     int const width     = bit_width(static_cast<rank_type>(greatest - least));
     int lowest_alike    = 0; // bits of all ranks
@@ -91,18 +127,18 @@ public:
     if (shortens || is_worth_leaving_out(likely_alike, width, bins::max_log2, true))
     {
       rank_type differing = 0;
-      for_places(n, [&](int at) { differing |= order.rank_of(staged<Bits>(shared)[at]) ^ least; });
+      for_places(n, [&](int at) { differing |= order.rank_of(keys_of(shared)[at]) ^ least; });
       lowest_alike = lowest_alike_of_block(differing, likely_alike);
     }
-    if constexpr (sizeof(rank_type) <= 4)
+    if constexpr (sizeof(rank_type) <= 4 || Width == token_width::always_short)
     {
-      if (width - lowest_alike + place_bits <= 32)
+      if (Width == token_width::always_short || width - lowest_alike + place_bits <= 32)
       {
         return sort_tokens<short_token>(
           shared, order, n, least, width, lowest_alike, loses, source, keys_out, values_out, agrees);
       }
     }
-    if constexpr (OnlyShort)
+    if constexpr (Width != token_width::as_needed)
     {
       return false;
     }
@@ -120,6 +156,35 @@ private:
   __device__ static T* staged(shared_storage& shared)
   {
     return reinterpret_cast<T*>(shared.staged);
+  }
+
+  __device__ static staged_keys_t<Bits> keys_of(shared_storage& shared)
+  {
+    return block::staged_at<Bits>(shared.staged);
+  }
+
+  /// The words of wide keys: those of n keys side by side, by number.
+  using word                              = word_t<Bits>;
+  static constexpr unsigned words         = sizeof(Bits) / sizeof(word);
+  static constexpr unsigned words_at_once = 8; // that a thread has under way
+  struct staged_words
+  {
+    staged_keys_t<Bits> keys;
+
+    __device__ word& operator[](unsigned number) const
+    {
+      return reinterpret_cast<word*>(&keys[number / words])[number % words];
+    }
+  };
+
+  /// Copies n keys to shared memory.
+  __device__ static void stage_words(int n, shared_storage& shared, Bits const* keys)
+  {
+    auto const* const from = reinterpret_cast<word const*>(keys);
+    block::move_words<Threads, words_at_once>(
+      threadIdx.x, staged_words{keys_of(shared)}, static_cast<unsigned>(n) * words, [from](unsigned i) {
+        return from + i;
+      });
   }
 
   /// Reads n elements and keeps them in shared memory; `look` is called with each.
@@ -187,12 +252,12 @@ private:
     int const all_bits       = width - left_out + place_bits;
     int const most_log2 =
       bit_width(static_cast<std::uint32_t>(n)) + 1; // twice as many as elements, as far as there are so many
-    int const bins_log2    = most_log2 < bins::max_log2 ? most_log2 : bins::max_log2;
-    int const shift        = all_bits > bins_log2 ? all_bits - bins_log2 : 0;
-    auto& counts           = shared.bins_of_tile.counts;
-    auto* const tokens     = reinterpret_cast<Token*>(shared.tokens);
-    Bits const* const keys = staged<Bits>(shared);
-    auto const token_at    = [&](int at) {
+    int const bins_log2 = most_log2 < bins::max_log2 ? most_log2 : bins::max_log2;
+    int const shift     = all_bits > bins_log2 ? all_bits - bins_log2 : 0;
+    auto& counts        = shared.bins_of_tile.counts;
+    auto* const tokens  = reinterpret_cast<Token*>(shared.tokens);
+    auto const keys     = keys_of(shared);
+    auto const token_at = [&](int at) {
       return static_cast<Token>(
         static_cast<Token>(static_cast<rank_type>(order.rank_of(keys[at]) - least) >> left_out) << place_bits
         | static_cast<Token>(at));
@@ -221,7 +286,7 @@ private:
       return false;
     }
     bool const staged_only = partial || loses; // a token does not tell its key
-    auto const key_of      = [&](Token token) -> Bits {
+    auto const key_of      = [&](Token token) -> std::conditional_t<Order::tells_keys, Bits, Bits const&> {
       if constexpr (Order::tells_keys)
       {
         if (!staged_only)
@@ -246,8 +311,8 @@ private:
         // Keys whose tokens differ by more than their places are in the order of their ranks.
         if (Agrees::asks || token >> place_bits == before >> place_bits)
         {
-          Bits const own  = key_of(token);
-          Bits const last = key_of(before);
+          auto const& own  = key_of(token);
+          auto const& last = key_of(before);
           agrees.note(at, n, own);
           if constexpr (Agrees::mends)
           {
@@ -263,11 +328,16 @@ private:
     };
     if (Agrees::asks || partial) // otherwise tokens are in the order of all of their ranks
     {
-      bool right = is_right();
-      if ((Agrees::mends || (splits && partial)) && __syncthreads_or(!right) != 0)
+      bool right          = is_right();
+      auto const place_at = [&](int at) { return place_in(token_in(at)); };
+      // At first those whose tokens differ by no more than their places, which asks the fewest questions.
+      for (bool close = partial; (Agrees::mends || (splits && partial)) && __syncthreads_or(!right) != 0; close = false)
       {
-        auto const place_at     = [&](int at) { return place_in(token_in(at)); };
         auto const goes_forward = [&](int later, int at) {
+          if (close && token_in(later) >> place_bits != token_in(at) >> place_bits)
+          {
+            return false;
+          }
           int const a = place_at(later), b = place_at(at);
           if constexpr (Agrees::mends)
           {
@@ -283,13 +353,29 @@ private:
           return false;
         }
         right = is_right();
+        if (!close || !Agrees::mends)
+        {
+          break;
+        }
       }
       if (!agrees.all_agree(right))
       {
         return false;
       }
     }
-    for_places(n, [&](int at) { keys_out[at] = key_of(token_in(at)); });
+    if constexpr (are_wide)
+    {
+      staged_words const from{keys};
+      block::move_words<Threads, words_at_once>(
+        threadIdx.x, reinterpret_cast<word*>(keys_out), static_cast<unsigned>(n) * words, [&](unsigned i) {
+          auto const place = static_cast<unsigned>(place_in(token_in(static_cast<int>(i / words))));
+          return &from[place * words + i % words];
+        });
+    }
+    else
+    {
+      for_places(n, [&](int at) { keys_out[at] = key_of(token_in(at)); });
+    }
     if constexpr (with_values)
     {
       write_values(shared, n, tokens, source, values_out);

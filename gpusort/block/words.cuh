@@ -39,14 +39,15 @@ struct alignas(Bytes) vector_of
   T at[count];
 };
 
-/// Moves `count` words to `to`, the i-th of them from at(i), of which each thread has up to `UnderWay` under way. Called by `Threads` threads, of
+/// Moves `count` words: the i-th to to[i], from at(i), of which each thread has up to `UnderWay` under way. Called by `Threads` threads, of
 /// which each gives its number.
-template <unsigned Threads, unsigned UnderWay, class Word, class At>
-__device__ void move_words(unsigned thread, Word* to, unsigned count, At at)
+template <unsigned Threads, unsigned UnderWay, class To, class At>
+__device__ void move_words(unsigned thread, To to, unsigned count, At at)
 {
+  using word = std::decay_t<decltype(*at(0u))>;
   for (unsigned first = thread; first < count; first += Threads * UnderWay)
   {
-    Word held[UnderWay];
+    word held[UnderWay];
 #pragma unroll
     for (unsigned i = 0; i < UnderWay; ++i)
     {

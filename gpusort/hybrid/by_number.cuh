@@ -38,11 +38,11 @@ struct records_of
   static constexpr bool are_elsewhere = false;
 };
 
-/// Whether a record may be looked into: it is made of words, and is larger than what blocks sort by value (radix/value_order.cuh).
+/// Whether a record may be looked into: it is made of words, and is larger than what blocks sort buckets of by value (radix/value_order.cuh).
 template <class Record>
-inline constexpr bool has_numbers_v = std::is_trivially_copyable_v<Record> && !radix::is_number_v<Record>
-                                   && sizeof(Record) > 16 && sizeof(Record) <= most_numbered_bytes
-                                   && sizeof(Record) % 4 == 0 && alignof(Record) % 4 == 0;
+inline constexpr bool has_numbers_v =
+  radix::is_made_of_words_v<Record> && !radix::has_words_v<Record> && !radix::is_number_v<Record>
+  && sizeof(Record) <= most_numbered_bytes;
 
 template <class Record>
 inline constexpr unsigned words_of_record_v = sizeof(Record) / 4;
@@ -83,22 +83,9 @@ template <bool MayBeWide>
 __device__ std::uint32_t excluded_by(
   radix::relation const& by, std::uint32_t high_a, std::uint32_t low_a, std::uint32_t high_b, std::uint32_t low_b)
 {
-  std::uint32_t possible = 0;
-#pragma unroll
-  for (unsigned kind = 0; kind < radix::record_number::kinds; ++kind)
-  {
-#pragma unroll
-    for (int is_wide = 0; is_wide <= (MayBeWide ? 1 : 0); ++is_wide)
-    {
-      auto const number = radix::record_number::of(0, is_wide != 0, kind, false);
-      auto const rank_a = number.rank_of(high_a, is_wide != 0 ? low_a : 0);
-      auto const rank_b = number.rank_of(high_b, is_wide != 0 ? low_b : 0);
-      unsigned const at = static_cast<unsigned>(is_wide) * numbers::ways + 2 * kind;
-      possible |= by.goes_up(rank_a, rank_b) ? 1u << at : 0;
-      possible |= by.goes_down(rank_a, rank_b) ? 2u << at : 0;
-    }
-  }
-  return ~possible & numbers::all_of_word;
+  std::uint32_t const narrow = radix::excluded_kinds(by, high_a, 0, high_b, 0);
+  std::uint32_t const wide   = MayBeWide ? radix::excluded_kinds(by, high_a, low_a, high_b, low_b) : 0;
+  return narrow | (MayBeWide ? wide << numbers::ways : numbers::wide);
 }
 
 /// Compares pairs of records, one a thread, from all over the input, and notes which numbers do not go as they do; and neighbours, for

@@ -1,5 +1,6 @@
 // Hybrid sort on the GPU: split into buckets by sampled splitters, up to four times, then sort each bucket in a block; what is not
-// worth that is merged. Numbers that are not too many are tried by value in one wave of blocks first, and wide records by a number in them.
+// worth that is merged. Numbers and short records that are not too many are tried by value in one wave of blocks first, and wide records by a number in
+// them.
 // Source: Sintorn and Assarsson, sections IV and V; a stable sample sort, so that any comparator will do.
 #pragma once
 

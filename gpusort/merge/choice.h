@@ -27,7 +27,8 @@ struct input_kind
   std::size_t key_bytes;
   std::size_t value_bytes; // 0: keys alone
   std::size_t most_in_block   = 0; // elements that one block has room to try by value; 0: values cannot tell the order
-  bool has_wave               = false; // one wave of blocks can try that
+  std::size_t least_in_wave   = 0; // elements that one wave of blocks tries
+  std::size_t most_in_wave    = 0;
   bool has_cluster            = false; // the blocks of a cluster can merge keys
   bool has_split              = false;
   std::size_t least_by_number = ~std::size_t{0}; // elements, if there may be a number in them to go by
@@ -37,7 +38,7 @@ struct input_kind
 struct choice
 {
   bool by_number; // tried first: wide records, by a number in them (hybrid/by_number.cuh)
-  bool in_wave; // tried next: numbers, by value, in one wave of blocks (in_wave.cuh)
+  bool in_wave; // tried next: by value, in one wave of blocks (in_wave.cuh)
   way rest; // what is left
 };
 
@@ -59,15 +60,14 @@ constexpr std::size_t most_in_cluster(std::size_t key_bytes, std::size_t value_b
   return tile_of(many_way_shape_for(key_bytes, value_bytes, input_class::tiny)) * most_cluster_blocks;
 }
 
-/// Whether one wave of blocks is tried. Measured on an H200 with CUDA 13.0, uniform keys, us merged and in one wave, of forms with one launch or two less behind it: u32 2^15 24.3 and 24.1, 2^16 27.5
+/// The least input of numbers, and of records, that one wave of blocks tries. Measured on an H200 with CUDA 13.0, uniform keys, us merged and in one wave, of forms with one launch or two less behind it: u32 2^15 24.3 and 24.1, 2^16 27.5
 /// and 25.0; u64 2^15 24.7 and 28.3, 2^16 30.6 and 28.5; pairs of u32 2^16 31.1 and 28.1; of a version before, u32 2^18 39.0 and 29.1, 2^20 73.6 and 34.8; u64
 /// 50.9, 33.7; 108, 45.6. Where the comparator orders in another way, which takes both, u32 2^16 32.6 and 41.8: what is gained at that size is less than
 /// what may be lost.
-inline constexpr std::size_t least_in_wave = (std::size_t{1} << 16) + 1;
-constexpr bool is_for_wave(std::size_t n, std::size_t key_bytes, std::size_t value_bytes)
-{
-  return n >= least_in_wave && n <= radix::most_in_wave(key_bytes, value_bytes);
-}
+/// Records of 16 bytes, even, of few values, and scrambled, us merged and in one wave: 2^16 41.7 and 34, 41 and 57; 2^17 56.5 and 38, 51 and 62, 60 and
+/// 67; 2^18 73.9 and 43.3, 67 and 66, 78 and 84.
+inline constexpr std::size_t least_in_wave         = (std::size_t{1} << 16) + 1;
+inline constexpr std::size_t least_records_in_wave = std::size_t{1} << 17;
 
 /// The most elements that are merged many ways. Of more, blocks cannot hold the samples that would fill their tiles: u32, 2^21
 /// takes 194 us where pairs of runs take 144. As many as one wave may sort by value, which few launches with nothing to do follow.
@@ -100,7 +100,7 @@ constexpr std::size_t least_by_number_of(std::size_t record_bytes)
 constexpr choice choice_for(std::size_t n, input_kind const& of)
 {
   bool const by_number = n >= of.least_by_number;
-  bool const in_wave   = of.has_wave && is_for_wave(n, of.key_bytes, of.value_bytes);
+  bool const in_wave   = n >= of.least_in_wave && n <= of.most_in_wave;
   if (n <= of.most_in_block)
   {
     bool const are_few = n <= most_in_block(block_class::few, of.key_bytes, of.value_bytes);

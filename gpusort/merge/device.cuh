@@ -1,6 +1,6 @@
 // Merge sort on the GPU: sort tiles inside blocks, then merge runs until one is left: in one cluster, or many at once, where the
-// input is not too large for that, a few at a time otherwise. Numbers that are not too many, and short records that fit one block,
-// are tried by value first.
+// input is not too large for that, a few at a time otherwise. What is not too much is tried by value first: numbers, and records by a number
+// in them, in one block, or, unless these are wide, in one wave of blocks.
 // Source: Satish, Harris and Garland, section IV.
 #pragma once
 
@@ -31,9 +31,13 @@ template <class Key, class Value, class Compare>
 input_kind kind_of(std::size_t shared_bytes = runtime::least_shared_bytes)
 {
   input_kind of{sizeof(Key), block::value_bytes_v<Value>};
-  of.has_wave    = one_wave::can_sort<Key, Value, Compare>;
+  if constexpr (one_wave::can_sort<Key, Value, Compare>)
+  {
+    of.least_in_wave = radix::is_number_v<Key> ? least_in_wave : least_records_in_wave;
+    of.most_in_wave  = one_wave::most<Key, Value>;
+  }
   of.has_cluster = sizeof(Key) <= block::widest_moved_key;
-  if constexpr (radix::tries_values_v<Key, Value, Compare>)
+  if constexpr (radix::tries_values_in_block_v<Key, Value, Compare>)
   {
     using few  = one_block_storage<Key, Value, Compare, block_class::few>;
     using many = one_block_storage<Key, Value, Compare, block_class::many>;
@@ -127,7 +131,7 @@ private:
                                 [[maybe_unused]] way by,
                                 [[maybe_unused]] Compare comp)
   {
-    if constexpr (radix::tries_values_v<Key, Value, Compare>)
+    if constexpr (radix::tries_values_in_block_v<Key, Value, Compare>)
     {
       if (by == way::few_in_block)
       {

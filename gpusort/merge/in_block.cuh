@@ -1,4 +1,4 @@
-// Sorting what fits one block: by the values of keys, if the comparator agrees to that, and otherwise by merging.
+// Sorting what fits one block: by the values of keys, or a number in records, if the comparator agrees to that, and otherwise by merging.
 #pragma once
 
 #include <gpusort/block/merge_sort.cuh>

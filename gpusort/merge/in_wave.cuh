@@ -1,5 +1,5 @@
-// Sorting in one wave of blocks by the values of keys, if the comparator agrees to that. Blocks hold what they have sorted until all of
-// them have asked it; if it disagrees, nothing has been written, and the input is still to be sorted.
+// Sorting in one wave of blocks by the values of keys, or a number in records, if the comparator agrees to that. Blocks hold what they have sorted
+// until all of them have asked it; if it disagrees, nothing has been written, and the input is still to be sorted.
 #pragma once
 
 #include <gpusort/block/verdict.h>
@@ -33,41 +33,76 @@ struct wave_edges
   std::uint32_t sizes[radix::radix_size];
 };
 
-/// Asks the comparator about neighbours of a tile, so few that it is soon known if values have nothing to say.
+/// Asks the comparator about a few neighbours, by which it is soon known if values have nothing to say: of numbers those of the block's tile; of
+/// records, in which all blocks have to go by the same number, the same of all of the input.
 template <class Key, class Compare>
-struct asks_about_tile
+struct asks_about_neighbours
 {
   static constexpr bool asks = true;
 
   Compare comp;
 
-  __device__ std::uint32_t operator()(radix::bits_t<Key> const* keys, int size)
+  __device__ std::uint32_t
+  operator()(radix::value_order_t<Key>& order, radix::wave_tiles const& tiles, radix::value_bits_t<Key> const* bits)
   {
-    return size < 2 ? 0 : radix::seen_of_neighbours(reinterpret_cast<Key const*>(keys), size, comp);
+    auto const* const keys = reinterpret_cast<Key const*>(bits);
+    if constexpr (radix::is_number_v<Key>)
+    {
+      int const size = tiles.size(blockIdx.x);
+      return size < 2 ? 0 : radix::seen_of_neighbours(keys + blockIdx.x * tiles.tile, size, comp);
+    }
+    else
+    {
+      std::uint32_t const found = radix::order_of_neighbours(keys, static_cast<int>(tiles.n), comp);
+      if (found == radix::value_order::other)
+      {
+        return radix::seen::no_value_order;
+      }
+      order = radix::order_of_values<Key>(found);
+      return radix::noted_order::note(found);
+    }
   }
 };
+
+/// Reads what other blocks may just have written, not from a cache of the multiprocessor.
+template <class Bits>
+__device__ Bits load_fresh(Bits const& from)
+{
+  static_assert(sizeof(Bits) % 4 == 0);
+  Bits to;
+  auto const* const words = reinterpret_cast<std::uint32_t const*>(&from);
+  auto* const words_to    = reinterpret_cast<std::uint32_t*>(&to);
+#pragma unroll
+  for (unsigned w = 0; w < sizeof(Bits) / 4; ++w)
+  {
+    words_to[w] = __ldcg(words + w);
+  }
+  return to;
+}
 
 /// Asks as asks_comparator does; then its block votes, and waits for what all decide.
 template <class Key, class Compare>
 struct wave_vote
 {
-  using bits                  = radix::bits_t<Key>;
+  using bits                  = radix::value_bits_t<Key>;
+  using questions             = radix::asks_comparator<Key, Compare>;
   using state                 = ::cuda::atomic_ref<block::sort_verdict, ::cuda::thread_scope_device>;
   static constexpr bool asks  = true;
-  static constexpr bool mends = false;
+  static constexpr bool mends = questions::mends;
 
   radix::wave_vote_storage& shared;
-  radix::asks_comparator<Key, Compare> neighbours;
+  questions neighbours;
   block::sort_verdict* all;
   wave_edges<bits>* edges;
   unsigned number; // of the bucket, in the order of the output
 
-  __device__ bool operator()(bits before, bits own) const
+  template <class... CameFirst>
+  __device__ bool operator()(bits const& before, bits const& own, CameFirst... came_first) const
   {
-    return neighbours(before, own);
+    return neighbours(before, own, came_first...);
   }
 
-  __device__ void note(int at, int n, bits key) const
+  __device__ void note(int at, int n, bits const& key) const
   {
     if (at == 0)
     {
@@ -174,24 +209,33 @@ private:
       return true; // it is the first
     }
     unsigned const before = word * 32 + 31 - static_cast<unsigned>(__clz(static_cast<int>(earlier)));
-    return neighbours(__ldcg(&edges->last[before]), __ldcg(&edges->first[own]));
+    bits const last       = load_fresh(edges->last[before]);
+    bits const first      = load_fresh(edges->first[own]);
+    if constexpr (mends)
+    {
+      return neighbours(last, first, false); // nobody knows which came first
+    }
+    else
+    {
+      return neighbours(last, first);
+    }
   }
 };
 
-/// Sorts buckets from the second arrays into the first ones, all or none of them, by value, upwards or downwards.
+/// Sorts buckets from the second arrays into the first ones, all or none of them, by value, upwards or downwards, or by a number in records.
 /// Grid: radix_size. Block: wave_sort_threads. Shared: wave_sort_storage.
 template <class Key, class Value, class Compare>
 __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_blocks(radix::wave_sort_threads, 2))
   sort_wave_by_value(radix::wave_tiles tiles,
                      block::sort_verdict* all,
-                     wave_edges<radix::bits_t<Key>>* edges,
-                     radix::buffers<radix::bits_t<Key>, Value> at,
+                     wave_edges<radix::value_bits_t<Key>>* edges,
+                     radix::buffers<radix::value_bits_t<Key>, Value> at,
                      Compare comp)
 {
-  using order             = radix::key_order_t<Key>;
-  using bits              = radix::bits_t<Key>;
-  constexpr bool is_float = radix::kind_of<Key>() == radix::key_kind::floating_point;
-  using storage           = radix::wave_sort_storage<bits, is_float, Value>;
+  using order              = radix::value_order_t<Key>;
+  using bits               = radix::value_bits_t<Key>;
+  using storage            = radix::wave_sort_storage<bits, order, Value>;
+  constexpr bool is_number = radix::is_number_v<Key>;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<storage*>(shared_words);
 
@@ -201,12 +245,16 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   unsigned bucket                 = blockIdx.x;
   radix::wave_bucket where        = radix::find_in_wave(shared.bucket, tiles, runs, bucket);
   // Keys alone are made anew from their ranks, which do not tell -0 from +0.
-  bool const loses_zeros = std::is_same_v<Value, block::no_values> && (where.seen & radix::seen::twin) != 0;
-  if (!radix::may_be_sorted(where.seen) || loses_zeros)
+  bool const loses_zeros =
+    is_number && std::is_same_v<Value, block::no_values> && (where.seen & radix::seen::twin) != 0;
+  // Tiles of records that go by different numbers do not go together.
+  bool const is_one_order = is_number || radix::noted_order::is_one(where.seen);
+  if (!radix::may_be_sorted(where.seen) || loses_zeros || !is_one_order)
   {
     return; // no block votes, and the verdict stays what it is: not sorted
   }
-  if ((where.seen & (radix::seen::ascent | radix::seen::descent | radix::seen::twin)) == 0)
+  // Of records nothing is seen: those of one rank need not be alike.
+  if (is_number && (where.seen & (radix::seen::ascent | radix::seen::descent | radix::seen::twin)) == 0)
   {
     if (blockIdx.x == 0 && threadIdx.x == 0)
     {
@@ -214,7 +262,8 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
     }
     return;
   }
-  bool const is_upwards = (where.seen & radix::seen::not_upwards) == 0;
+  // Records have buckets in the order that was found; numbers have them by value upwards, whatever it is.
+  bool const is_upwards = !is_number || (where.seen & radix::seen::not_upwards) == 0;
   if (!is_upwards)
   {
     __syncthreads();
@@ -222,8 +271,11 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
     where       = radix::find_in_wave(shared.bucket, tiles, runs, bucket);
     where.begin = tiles.n - where.begin - where.size;
   }
-  order const values =
-    radix::order_of_values<Key>(is_upwards ? radix::value_order::ascending : radix::value_order::descending);
+  std::uint32_t const which =
+    !is_number   ? radix::noted_order::which(where.seen)
+    : is_upwards ? radix::value_order::ascending
+                 : radix::value_order::descending;
+  order const values = radix::order_of_values<Key>(which);
   wave_vote<Key, Compare> const agrees{shared.vote, {values, nullptr, comp}, all, edges, blockIdx.x};
   if (threadIdx.x == 0)
   {
@@ -233,23 +285,33 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   {
     __syncthreads();
     radix::wave_bucket of_equals{};
-    radix::part_of_equals const part = radix::list_equals<bits, is_float, Value>(tiles, bucket, of_equals);
+    radix::part_of_equals const part = radix::list_equals<bits, order, Value>(tiles, bucket, of_equals);
     if (part.count > 0)
     {
-      of_equals.begin    = is_upwards ? of_equals.begin : tiles.n - of_equals.begin - of_equals.size;
-      bool may_be_unlike = false; // to the comparator, which has not been asked: zeros of both signs have one rank
+      of_equals.begin   = is_upwards ? of_equals.begin : tiles.n - of_equals.begin - of_equals.size;
+      bool are_in_order = true;
       if (of_equals.size > 0)
       {
-        bits const key = at.keys[1][shared.equals.place_of(0)];
-        may_be_unlike  = (where.seen & radix::seen::twin) != 0 && values.rank_of(key) == values.rank_of(bits{0});
+        bits const* const keys = at.keys[1];
+        bits const first       = keys[shared.equals.place_of(0)];
+        if constexpr (is_number)
+        {
+          // To the comparator, which has not been asked, zeros of both signs, which have one rank, may be unlike.
+          are_in_order = (where.seen & radix::seen::twin) == 0 || values.rank_of(first) != values.rank_of(bits{0});
+        }
+        else
+        {
+          are_in_order = radix::are_equals_in_order<bits, order, Value>(part, of_equals, keys, agrees.neighbours);
+        }
         if (part.number == 0 && threadIdx.x == 0)
         {
-          agrees.note(0, 1, key);
+          agrees.note(0, 2, first);
+          agrees.note(1, 2, keys[shared.equals.place_of(of_equals.size - 1)]);
         }
       }
-      if (agrees.vote(!may_be_unlike, true))
+      if (agrees.vote(are_in_order, true))
       {
-        radix::move_equals<bits, is_float>(part, of_equals, at);
+        radix::move_equals<bits, order>(part, of_equals, at);
       }
       return;
     }
@@ -267,16 +329,20 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   }
 }
 
-/// One wave for comparators that may order numbers as their values are ordered.
+/// One wave for comparators that may order numbers as their values are ordered, or short records by a number in them.
 struct one_wave
 {
   template <class Value>
   static constexpr std::size_t value_bytes = radix::value_bytes_v<typename radix::carried_value<Value>::type>;
 
+  /// Elements, at the most.
+  template <class Key, class Value>
+  static constexpr std::size_t most = radix::most_in_wave(sizeof(Key), value_bytes<Value>, !radix::is_number_v<Key>);
+
   template <class Key, class Value>
   static constexpr int tile_for(std::size_t n)
   {
-    return radix::wave_tile_for(n, sizeof(Key), value_bytes<Value>);
+    return radix::wave_tile_for(n, sizeof(Key), value_bytes<Value>, !radix::is_number_v<Key>);
   }
 
   /// What it needs beside a second pair of arrays.
@@ -292,13 +358,12 @@ struct one_wave
       starts           = layout.add(tiles * radix::radix_size, sizeof(std::uint16_t));
       seen             = layout.add(tiles, sizeof(std::uint32_t));
       repeats          = layout.add(radix::radix_size / 32, sizeof(std::uint32_t));
-      edges            = layout.add(1, sizeof(wave_edges<radix::bits_t<Key>>));
+      edges            = layout.add(1, sizeof(wave_edges<radix::value_bits_t<Key>>));
     }
   };
 
-  /// Records would have to be looked at once more, for the field that all tiles agree on.
   template <class Key, class Value, class Compare>
-  static constexpr bool can_sort = radix::tries_values_v<Key, Value, Compare> && radix::is_number_v<Key>;
+  static constexpr bool can_sort = radix::tries_values_v<Key, Value, Compare>;
 
   /// Sorts n elements, or leaves them as they are: `all` says which. Returns whether it has been tried. `base`: a plan's memory.
   template <class Key, class Value, class Compare>
@@ -309,11 +374,11 @@ struct one_wave
                    block::sort_verdict* all,
                    Compare comp)
   {
-    using bits              = radix::bits_t<Key>;
+    using bits              = radix::value_bits_t<Key>;
+    using order             = radix::value_order_t<Key>;
     using carried           = typename radix::carried_value<Value>::type;
-    constexpr bool is_float = radix::kind_of<Key>() == radix::key_kind::floating_point;
-    using tile_storage      = radix::tile_storage<bits, is_float, carried>;
-    using sort_storage      = radix::wave_sort_storage<bits, is_float, carried>;
+    using tile_storage      = radix::tile_storage<bits, order, carried>;
+    using sort_storage      = radix::wave_sort_storage<bits, order, carried>;
     auto* const sort_kernel = sort_wave_by_value<Key, carried, Compare>;
     runtime::launch_shape const sort_shape{
       radix::radix_size, radix::wave_sort_threads, sizeof(sort_storage), 0, 1, true};
@@ -335,8 +400,8 @@ struct one_wave
     radix::buffers<bits, carried> const arrays{
       {reinterpret_cast<bits*>(at.keys[0]), reinterpret_cast<bits*>(at.keys[1])},
       {reinterpret_cast<carried*>(at.values[0]), reinterpret_cast<carried*>(at.values[1])}};
-    using ask = asks_about_tile<Key, Compare>;
-    runtime::launch(radix::order_in_tiles<bits, is_float, carried, ask>,
+    using ask = asks_about_neighbours<Key, Compare>;
+    runtime::launch(radix::order_in_tiles<bits, order, carried, ask>,
                     {tiles.count, radix::wave_threads, sizeof(tile_storage), 0, 1, true},
                     stream,
                     radix::values_upwards<Key>(),

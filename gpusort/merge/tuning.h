@@ -385,10 +385,14 @@ struct one_block_shape
   int items; // a thread
 };
 
-/// For what was measured see most_in_block (choice.h).
+/// For what was measured see most_in_block (choice.h); of records of 64 bytes, in one block and merged, us: 2^10 16.8, 26, 2^11 22.5, 27.5; 2^9 14.5, 18.
 __host__ __device__ constexpr one_block_shape
 one_block_shape_for(block_class c, std::size_t key_bytes, std::size_t value_bytes)
 {
+  if (key_bytes > 32)
+  {
+    return {512, c == block_class::few ? 1 : 4};
+  }
   bool const takes_fewer = value_bytes != 0 || key_bytes > 8;
   return {512, c == block_class::few ? 2 : takes_fewer ? 5 : 9};
 }

@@ -241,4 +241,18 @@ using key_map_t = std::conditional_t<has_value_map_v<Bits, IsFloat>, rank_or_val
 template <class Bits, bool IsFloat>
 using value_map_t = std::conditional_t<has_value_map_v<Bits, IsFloat>, value_map<Bits>, bucket_map<Bits>>;
 
+/// How ranks are mapped to buckets: by value too, where they are of numbers that go so.
+template <class Order>
+struct map_of_order
+{
+  using type                      = bucket_map<typename Order::rank>;
+  static constexpr bool by_values = false;
+};
+template <class Bits, bool IsFloat>
+struct map_of_order<key_order<Bits, IsFloat>>
+{
+  using type                      = key_map_t<Bits, IsFloat>;
+  static constexpr bool by_values = has_value_map_v<Bits, IsFloat>;
+};
+
 } // namespace gpusort::radix

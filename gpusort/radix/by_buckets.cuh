@@ -112,7 +112,8 @@ struct sort_staged
                            sort_shape_for(sizeof(Bits), value_bytes_v<Value>, Class).threads,
                            sort_tile_for(sizeof(Bits), value_bytes_v<Value>, Class),
                            full_bins_of(Class),
-                           Class == sort_class::long_bucket && sizeof(Bits) <= 4>;
+                           Class == sort_class::long_bucket && sizeof(Bits) <= 4 ? block::token_width::short_or_fail
+                                                                                 : block::token_width::as_needed>;
 };
 
 /// Blocks that sort what fits them.

@@ -799,11 +799,16 @@ private:
                     at);
   }
 
+  template <bool IsFloat, class Bits, class Value>
+  using tile_storage_of = tile_storage<Bits, key_order<Bits, IsFloat>, Value>;
+  template <bool IsFloat, class Bits, class Value>
+  using wave_storage_of = wave_sort_storage<Bits, key_order<Bits, IsFloat>, Value>;
+
   /// Shared memory of the blocks of one wave.
   template <bool IsFloat, class Bits, class Value>
   static constexpr std::size_t wave_bytes()
   {
-    return std::max(sizeof(tile_storage<Bits, IsFloat, Value>), sizeof(wave_sort_storage<Bits, IsFloat, Value>));
+    return std::max(sizeof(tile_storage_of<IsFloat, Bits, Value>), sizeof(wave_storage_of<IsFloat, Bits, Value>));
   }
 
   /// Sorts in one wave, or finds that keys are uneven, and leaves them to passes by digits. Clears what those need.
@@ -826,16 +831,16 @@ private:
     auto* const first = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     cleared_words const cleared{
       first, static_cast<std::uint32_t>((plan.status - plan.sizes) / sizeof(std::uint32_t)), &found->decided};
-    runtime::launch(order_in_tiles<Bits, IsFloat, Value, sees_nothing_else>,
-                    {tiles.count, wave_threads, sizeof(tile_storage<Bits, IsFloat, Value>), 0, 1, true},
+    runtime::launch(order_in_tiles<Bits, key_order<Bits, IsFloat>, Value, sees_nothing_else>,
+                    {tiles.count, wave_threads, sizeof(tile_storage_of<IsFloat, Bits, Value>), 0, 1, true},
                     stream,
                     order,
                     tiles,
                     cleared,
                     at,
                     sees_nothing_else{});
-    runtime::launch(sort_wave<Bits, IsFloat, Value>,
-                    {radix_size, wave_sort_threads, sizeof(wave_sort_storage<Bits, IsFloat, Value>), 0, 1, true},
+    runtime::launch(sort_wave<Bits, key_order<Bits, IsFloat>, Value>,
+                    {radix_size, wave_sort_threads, sizeof(wave_storage_of<IsFloat, Bits, Value>), 0, 1, true},
                     stream,
                     order,
                     tiles,

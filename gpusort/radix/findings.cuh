@@ -33,6 +33,8 @@ inline constexpr std::uint32_t splitters = 128; // say which bucket a key of a w
 inline constexpr std::uint32_t not_upwards    = 32;
 inline constexpr std::uint32_t not_downwards  = 64;
 inline constexpr std::uint32_t no_value_order = not_upwards | not_downwards;
+// From this bit on, the order of records that has been found (noted_order).
+inline constexpr int first_of_order = 8;
 } // namespace seen
 
 /// What has been found out about the input, and what is done with it; in device memory. Zero before the sort, but for `decided`,

@@ -49,12 +49,14 @@ struct wave_tiles
   }
 };
 
-/// Reads the keys of a tile, and looks at each and the next one.
-template <class Bits, bool IsFloat, class Value>
+/// Reads the keys of a tile, and looks at each and the next one; not at records, of which it says nothing.
+template <class Bits, class Order, class Value>
 struct seen_source
 {
+  using rank_type = typename Order::rank;
+
   block::contiguous_source<Bits, Value> elements;
-  key_order<Bits, IsFloat> const& order;
+  Order const& order;
   bool is_last; // no key is behind the tile
   std::uint32_t seen = 0; // by this lane
 
@@ -73,6 +75,10 @@ struct seen_source
   __device__ void load_keys(Bits (&held)[N], int size, int first_row)
   {
     elements.load_keys(held, end_of(size, first_row), first_row);
+    if constexpr (!Order::tells_keys)
+    {
+      return; // records of one rank need not be alike
+    }
     int const lane = static_cast<int>(threadIdx.x) % 32;
     int const rows = rows_of(size);
     int const end  = (first_row + rows) * 32; // of the warp's
@@ -85,9 +91,9 @@ struct seen_source
 #pragma unroll
     for (int i = 0; i < N; ++i)
     {
-      int const number = (first_row + i) * 32 + lane;
-      Bits const rank  = order.rank_of(held[i]);
-      Bits next        = block::from_lane_behind(lane == 0 ? order.rank_of(held[i + 1 < N ? i + 1 : i]) : rank);
+      int const number     = (first_row + i) * 32 + lane;
+      rank_type const rank = order.rank_of(held[i]);
+      rank_type next       = block::from_lane_behind(lane == 0 ? order.rank_of(held[i + 1 < N ? i + 1 : i]) : rank);
       if (lane == 31 && i + 1 >= rows)
       {
         next = order.rank_of(behind);
@@ -120,11 +126,11 @@ struct rank_less
 };
 
 /// A key's bucket, of equal width.
-template <class Bits, bool IsFloat>
+template <class Bits, class Order>
 struct wave_bucket_of
 {
-  key_order<Bits, IsFloat> const& order;
-  key_map_t<Bits, IsFloat> map;
+  Order const& order;
+  typename map_of_order<Order>::type map;
 
   template <class Holds, int N>
   __device__ void all(Bits const (&keys)[N], Holds, std::uint32_t (&buckets)[N]) const
@@ -138,11 +144,13 @@ struct wave_bucket_of
 };
 
 /// A key's bucket, between splitters of ranks.
-template <class Bits, bool IsFloat>
+template <class Bits, class Order>
 struct wave_bucket_between
 {
-  key_order<Bits, IsFloat> const& order;
-  block::splitter_tree<Bits> const& tree; // in shared memory
+  using rank_type = typename Order::rank;
+
+  Order const& order;
+  block::splitter_tree<rank_type> const& tree; // in shared memory
 
   template <class Holds, int N>
   __device__ void all(Bits const (&keys)[N], Holds holds, std::uint32_t (&buckets)[N]) const
@@ -150,11 +158,11 @@ struct wave_bucket_between
     // A few at once: ranks of all take registers that keys and values need.
     constexpr int at_once = 8;
     rank_less less;
-    block::splitter_search<Bits, rank_less> const search{tree, digit_bits, tree.has_repeats, less};
+    block::splitter_search<rank_type, rank_less> const search{tree, digit_bits, tree.has_repeats, less};
 #pragma unroll
     for (int first = 0; first < N; first += at_once)
     {
-      Bits ranks[at_once];
+      rank_type ranks[at_once];
       std::uint32_t found[at_once];
 #pragma unroll
       for (int i = 0; i < at_once; ++i)
@@ -172,10 +180,11 @@ struct wave_bucket_between
 };
 
 /// Elements of a bucket that a block sorts, at the most.
-template <class Bits, class Value>
-inline constexpr int most_in_wave_bucket_v = most_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>);
+template <class Bits, class Order, class Value>
+inline constexpr int most_in_wave_bucket_v =
+  most_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys);
 
-template <class Bits, bool IsFloat, class Value>
+template <class Bits, class Order, class Value>
 struct tile_storage
 {
   template <class BucketOf, bool FullApart>
@@ -185,14 +194,15 @@ struct tile_storage
                      BucketOf,
                      radix_size,
                      wave_threads,
-                     wave_items(sizeof(Bits), value_bytes_v<Value>),
+                     wave_items(sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys),
                      FullApart>;
-  using partition          = partition_by<wave_bucket_of<Bits, IsFloat>, true>;
-  using splitter_partition = partition_by<wave_bucket_between<Bits, IsFloat>, false>;
+  using partition          = partition_by<wave_bucket_of<Bits, Order>, true>;
+  using splitter_partition = partition_by<wave_bucket_between<Bits, Order>, false>;
 
-  using choice =
-    block::splitter_choice<Bits, rank_less, wave_threads, wave_splitter_items(most_in_wave_bucket_v<Bits, Value>)>;
-  using choice_of_few = block::splitter_choice<Bits, rank_less, wave_threads, few_wave_splitter_items>;
+  using rank_type = typename Order::rank;
+  using choice    = block::
+    splitter_choice<rank_type, rank_less, wave_threads, wave_splitter_items(most_in_wave_bucket_v<Bits, Order, Value>)>;
+  using choice_of_few = block::splitter_choice<rank_type, rank_less, wave_threads, few_wave_splitter_items>;
 
   union
   {
@@ -201,8 +211,8 @@ struct tile_storage
     typename choice::shared_storage sample; // both have their keys at the front
     typename choice_of_few::shared_storage small_sample;
   };
-  block::span_storage<Bits, wave_threads> span;
-  block::splitter_tree<Bits> tree;
+  block::span_storage<rank_type, wave_threads> span;
+  block::splitter_tree<rank_type> tree;
   std::uint16_t places[radix_size]; // of splitters in the sample
   std::uint32_t of_sample[radix_size];
   wave_sample of_warps[radix_size / 32];
@@ -259,28 +269,30 @@ __device__ wave_sample add_up_sample(Storage& shared)
 
 /// Maps ranks to radix_size buckets of equal width by a sample, which is the same for every block: by rank, or else by value. Returns false if
 /// they would not fit a block; `sample`: what it says of the last map that was tried; not set if the map fits by far. Called by all threads, with of_sample zero, a barrier since.
-template <class Bits, bool IsFloat, class Value>
-__device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
+template <class Bits, class Order, class Value>
+__device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
                          Bits const* keys,
                          std::uint32_t n,
-                         wave_bucket_of<Bits, IsFloat>& buckets,
+                         wave_bucket_of<Bits, Order>& buckets,
                          wave_sample& sample)
 {
   // Each thread samples keys side by side: they share a sector of memory, so that more of them cost no more traffic.
   constexpr std::uint32_t each = wave_samples;
   std::uint32_t const stride   = n / wave_threads - each; // at least 1
   std::uint32_t const first    = threadIdx.x * (stride + each) + threadIdx.x * 61 % stride; // as in map_by_sample
-  Bits ranks[each];
+  using rank_type              = typename Order::rank;
+  Bits held[each];
 #pragma unroll
   for (std::uint32_t i = 0; i < each; ++i)
   {
-    ranks[i] = keys[first + i];
+    held[i] = keys[first + i];
   }
-  Bits least = static_cast<Bits>(~Bits{0}), greatest = 0;
+  rank_type ranks[each];
+  rank_type least = static_cast<rank_type>(~rank_type{0}), greatest = 0;
 #pragma unroll
   for (std::uint32_t i = 0; i < each; ++i)
   {
-    ranks[i] = buckets.order.rank_of(ranks[i]);
+    ranks[i] = buckets.order.rank_of(held[i]);
     least    = ranks[i] < least ? ranks[i] : least;
     greatest = greatest < ranks[i] ? ranks[i] : greatest;
   }
@@ -302,8 +314,8 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
       }
       last = bucket;
     }
-    constexpr int capacity = most_in_wave_bucket_v<Bits, Value>;
-    constexpr int alike    = most_alike_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>);
+    constexpr int capacity = most_in_wave_bucket_v<Bits, Order, Value>;
+    constexpr int alike    = most_alike_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys);
     // Most inputs need no exact figures. All threads go by one limit, whichever of them has counted first, so that all blocks decide alike.
     constexpr std::uint32_t least = 3; // keys that each has counted
     bool const fits_well = counted >= least && is_well_below(most, of_full_bucket(least * wave_threads, n, alike));
@@ -314,13 +326,14 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
     sample = add_up_sample(shared);
     return fits_wave(sample, n, capacity, alike);
   };
-  auto const ranks_map = bucket_map<Bits>::over(least, greatest, digit_bits);
+  auto const ranks_map = bucket_map<rank_type>::over(least, greatest, digit_bits);
   buckets.map          = ranks_map;
-  if (fits(ranks_map) || least == greatest)
+  // Equal numbers are sorted; of records those of one rank need not be.
+  if (fits(ranks_map) || (least == greatest && Order::tells_keys))
   {
     return true;
   }
-  if constexpr (has_value_map_v<Bits, IsFloat>)
+  if constexpr (map_of_order<Order>::by_values)
   {
     auto const values = value_map<Bits>::over(buckets.order, least, greatest, digit_bits, 0);
     if (threadIdx.x < radix_size)
@@ -337,12 +350,13 @@ __device__ bool map_wave(tile_storage<Bits, IsFloat, Value>& shared,
 /// Chooses splitters by a sample, which is the same for every block. Returns false if some bucket has so much of it that it would not fit a
 /// block, unless all of it is one key. Called by all threads. Not inlined, like all that few inputs need: where hot code is in one piece, its
 /// instructions are fetched before they are needed.
-template <class Bits, bool IsFloat, class Value>
-__device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, key_order<Bits, IsFloat> order)
+template <class Bits, class Order, class Value>
+__device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order order)
 {
-  auto& shared              = block::dynamic_shared<tile_storage<Bits, IsFloat, Value>>();
-  using choice              = typename tile_storage<Bits, IsFloat, Value>::choice;
-  constexpr int most        = most_in_wave_bucket_v<Bits, Value>;
+  auto& shared              = block::dynamic_shared<tile_storage<Bits, Order, Value>>();
+  using choice              = typename tile_storage<Bits, Order, Value>::choice;
+  using rank_type           = typename Order::rank;
+  constexpr int most        = most_in_wave_bucket_v<Bits, Order, Value>;
   constexpr unsigned splits = radix_size - 1;
   int const count           = splitter_samples_for(n, most);
   int const of_bucket       = count / radix_size; // samples
@@ -356,7 +370,7 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, key_o
   constexpr int apart        = 8;
   constexpr int at_once      = 3;
   std::uint32_t const stride = n / static_cast<std::uint32_t>(count);
-  Bits* const samples        = choice::samples(shared.sample);
+  rank_type* const samples   = choice::samples(shared.sample);
   static_assert(most_wave_tiles * apart <= wave_threads * 3, "less than there are samples");
 #pragma unroll 1
   for (int first = static_cast<int>(threadIdx.x); first < count; first += wave_threads * at_once)
@@ -385,9 +399,9 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, key_o
   }
   __syncthreads();
   rank_less less;
-  if (count <= tile_storage<Bits, IsFloat, Value>::choice_of_few::most_samples)
+  if (count <= tile_storage<Bits, Order, Value>::choice_of_few::most_samples)
   {
-    tile_storage<Bits, IsFloat, Value>::choice_of_few::sort(shared.small_sample, count, less);
+    tile_storage<Bits, Order, Value>::choice_of_few::sort(shared.small_sample, count, less);
   }
   else
   {
@@ -396,13 +410,13 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, key_o
   choice::place(shared.places, count, radix_size);
   __syncthreads();
   // How much of the sample is in front of a rank, or, `with_equals`, not behind it.
-  auto const before = [&](Bits rank, bool with_equals) {
+  auto const before = [&](rank_type rank, bool with_equals) {
     int low = 0;
 #pragma unroll 1
     for (int high = count; low < high;)
     {
-      int const middle = (low + high) / 2;
-      Bits const other = choice::sorted_at(shared.sample, middle);
+      int const middle      = (low + high) / 2;
+      rank_type const other = choice::sorted_at(shared.sample, middle);
       if (other < rank || (with_equals && other == rank))
       {
         low = middle + 1;
@@ -421,10 +435,10 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, key_o
   unsigned const own = threadIdx.x; // splitter
   if (own < splits)
   {
-    Bits const rank     = splitter(own);
-    int const in_front  = shared.places[own] - before(rank, false); // of its place, equal to it
-    int const behind    = before(rank, true) - shared.places[own];
-    bool const is_alone = (own == 0 || splitter(own - 1) != rank) && (own + 1 == splits || splitter(own + 1) != rank);
+    rank_type const rank = splitter(own);
+    int const in_front   = shared.places[own] - before(rank, false); // of its place, equal to it
+    int const behind     = before(rank, true) - shared.places[own];
+    bool const is_alone  = (own == 0 || splitter(own - 1) != rank) && (own + 1 == splits || splitter(own + 1) != rank);
     std::uint32_t const asks = !is_alone ? 0 : behind < in_front && own > 0 ? asks_last : asks_next;
     shared.of_sample[own]    = in_front + behind >= of_bucket ? is_heavy | asks : 0;
   }
@@ -466,27 +480,27 @@ struct sees_nothing_else
 {
   static constexpr bool asks = false;
 
-  template <class Bits>
-  __device__ std::uint32_t operator()(Bits const*, int) const
+  template <class Order, class Bits>
+  __device__ std::uint32_t operator()(Order&, wave_tiles const&, Bits const*) const
   {
     return 0;
   }
 };
 
 /// Puts a block's tile in the order of its buckets, into the second arrays, and notes where each begins, and what is seen. Called by all threads.
-template <class Partition, class BucketOf, bool IsFloat, class Bits, class Value>
+template <class Partition, class BucketOf, class Order, class Bits, class Value>
 __device__ void order_tile_of_wave(
-  tile_storage<Bits, IsFloat, Value>& shared,
+  tile_storage<Bits, Order, Value>& shared,
   typename Partition::shared_storage& room,
   BucketOf const& bucket_of,
   wave_tiles const& tiles,
   buffers<Bits, Value> const& at,
   std::uint32_t seen)
 {
-  constexpr bool keeps_order = Partition::with_values || IsFloat;
+  constexpr bool keeps_order = Partition::with_values || Order::may_lose;
   std::uint32_t const begin  = blockIdx.x * static_cast<std::uint32_t>(tiles.tile);
   int const size             = tiles.size(blockIdx.x);
-  seen_source<Bits, IsFloat, Value> source{
+  seen_source<Bits, Order, Value> source{
     {at.keys[0] + begin, at.values[0] + begin}, bucket_of.order, begin + static_cast<std::uint32_t>(size) == tiles.n};
   block::bucket_place const place = Partition::template order_tile<keeps_order>(
     room, bucket_of, source, size, at.keys[1] + begin, at.values[1] + begin);
@@ -507,31 +521,31 @@ __device__ void order_tile_of_wave(
 }
 
 /// The same with buckets between the splitters that have been chosen, out of line.
-template <class Bits, bool IsFloat, class Value>
+template <class Bits, class Order, class Value>
 __device__ __noinline__ void
-order_tile_to_split(key_order<Bits, IsFloat> order, wave_tiles tiles, buffers<Bits, Value> at, std::uint32_t seen)
+order_tile_to_split(Order order, wave_tiles tiles, buffers<Bits, Value> at, std::uint32_t seen)
 {
-  using storage = tile_storage<Bits, IsFloat, Value>;
+  using storage = tile_storage<Bits, Order, Value>;
   auto& shared  = block::dynamic_shared<storage>();
   if (blockIdx.x == 0 && threadIdx.x < radix_size / 32)
   {
     tiles.repeats[threadIdx.x] = shared.tree.repeats[threadIdx.x];
   }
-  wave_bucket_between<Bits, IsFloat> const bucket_of{order, shared.tree};
+  wave_bucket_between<Bits, Order> const bucket_of{order, shared.tree};
   order_tile_of_wave<typename storage::splitter_partition>(shared, shared.tile_to_split, bucket_of, tiles, at, seen);
 }
 
 /// Puts each tile in the order of its buckets, into the second arrays, and looks whether the input is in order.
 /// Grid: a block for each tile. Block: wave_threads. Shared: tile_storage.
-/// `ask(keys, size)`, called by all threads with the keys of the tile, returns what else is seen of them, by all threads together. Ask::asks: whether
-/// that is anything.
+/// `ask(order, tiles, keys)`, called by all threads with all keys, returns what else is seen of them, by all threads of the block together, and may find
+/// the order: the same in all blocks. Ask::asks: whether that is anything.
 /// After: `tiles` is complete, `tiles.repeats` if buckets are between splitters, and `cleared` is. If the sample is uneven, or the comparator does not follow the values, only
 /// `tiles.seen` means anything, and nothing has been moved.
-template <class Bits, bool IsFloat, class Value, class Ask>
-__global__ void __launch_bounds__(wave_threads) order_in_tiles(
-  key_order<Bits, IsFloat> order, wave_tiles tiles, cleared_words cleared, buffers<Bits, Value> at, Ask ask)
+template <class Bits, class Order, class Value, class Ask>
+__global__ void __launch_bounds__(wave_threads)
+  order_in_tiles(Order order, wave_tiles tiles, cleared_words cleared, buffers<Bits, Value> at, Ask ask)
 {
-  using storage = tile_storage<Bits, IsFloat, Value>;
+  using storage = tile_storage<Bits, Order, Value>;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<storage*>(shared_words);
 
@@ -546,18 +560,17 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
   __syncthreads();
   runtime::wait_for_previous_kernel();
   cleared.clear();
-  std::uint32_t const begin = blockIdx.x * static_cast<std::uint32_t>(tiles.tile);
-  std::uint32_t seen        = ask(at.keys[0] + begin, tiles.size(blockIdx.x));
-  wave_bucket_of<Bits, IsFloat> bucket_of{order, {}};
+  std::uint32_t seen = ask(order, tiles, at.keys[0]);
+  wave_bucket_of<Bits, Order> bucket_of{order, {}};
   if ((seen & seen::no_value_order) != seen::no_value_order)
   {
     wave_sample sample{};
     if (!map_wave(shared, at.keys[0], tiles.n, bucket_of, sample))
     {
-      if (is_worth_splitters(sample, tiles.n, most_in_wave_bucket_v<Bits, Value>, Ask::asks)
-          && split_wave<Bits, IsFloat, Value>(at.keys[0], tiles.n, order))
+      if (is_worth_splitters(sample, tiles.n, most_in_wave_bucket_v<Bits, Order, Value>, Ask::asks, !Order::tells_keys)
+          && split_wave<Bits, Order, Value>(at.keys[0], tiles.n, order))
       {
-        order_tile_to_split<Bits, IsFloat, Value>(order, tiles, at, seen | seen::splitters);
+        order_tile_to_split<Bits, Order, Value>(order, tiles, at, seen | seen::splitters);
         return;
       }
       seen |= seen::uneven;
@@ -578,10 +591,18 @@ __global__ void __launch_bounds__(wave_threads) order_in_tiles(
   order_tile_of_wave<typename storage::partition>(shared, shared.tile, bucket_of, tiles, at, seen);
 }
 
-/// How a block sorts a bucket.
-template <class Bits, bool IsFloat, class Value, int Items>
-using wave_sort =
-  block::sort_by_bins<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, Items, block::full_bins::split>;
+/// How a block sorts a bucket of up to `Most` elements. Of records by short tokens, as shared memory has no room for others.
+template <class Bits, class Order, class Value, int Most>
+using wave_sort = std::conditional_t<
+  Order::tells_keys,
+  block::sort_by_bins<Bits, Value, Order, wave_sort_threads, Most / wave_sort_threads, block::full_bins::split>,
+  block::staged_bin_sort<Bits,
+                         Value,
+                         Order,
+                         wave_sort_threads,
+                         Most,
+                         block::full_bins::split,
+                         block::token_width::always_short>>;
 
 /// Where a bucket of a wave belongs, and what has been seen of all keys.
 struct wave_bucket
@@ -648,6 +669,12 @@ struct part_of_equals
   unsigned first; // bucket: the one that has them
   unsigned number; // of the part
   unsigned count; // of parts; 0: the bucket is not such a one
+
+  /// Of a bucket of `size` elements, the first of a part.
+  __device__ std::uint32_t begin_of(unsigned number, std::uint32_t size) const
+  {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(size) * number / count);
+  }
 };
 
 /// Whether `bucket` is part of one, as splitters say. Called by all threads, who get the same answer.
@@ -707,25 +734,37 @@ struct equals_storage
   }
 };
 
-template <class Bits, bool IsFloat, class Value>
+/// How a block sorts what bins do not, if it can: records are left to others.
+template <class Bits, class Order, class Value, int Items, bool Sorts = Order::tells_keys>
+struct crowded_in_wave
+{
+  using sorter  = block::bin_sort<Bits, Value, Order, wave_sort_threads, Items, block::full_bins::split>;
+  using storage = typename sorter::binless_storage;
+};
+template <class Bits, class Order, class Value, int Items>
+struct crowded_in_wave<Bits, Order, Value, Items, false>
+{
+  struct storage
+  {};
+};
+
+template <class Bits, class Order, class Value>
 struct wave_sort_storage
 {
-  static constexpr int items       = wave_sort_items(sizeof(Bits), value_bytes_v<Value>);
-  static constexpr int short_items = short_wave_sort_items(sizeof(Bits), value_bytes_v<Value>);
-  static constexpr int most        = wave_sort_threads * items;
-  static constexpr int most_short  = wave_sort_threads * short_items;
+  static constexpr int most = most_in_wave_bucket_v<Bits, Order, Value>;
+  static constexpr int most_short =
+    Order::tells_keys ? wave_sort_threads * short_wave_sort_items(sizeof(Bits), value_bytes_v<Value>) : most;
 
-  using sorter       = wave_sort<Bits, IsFloat, Value, items>;
-  using short_sorter = wave_sort<Bits, IsFloat, Value, short_items>;
+  using sorter       = wave_sort<Bits, Order, Value, most>;
+  using short_sorter = wave_sort<Bits, Order, Value, most_short>;
   using source       = block::run_source<Bits, Value, wave_sort_threads, most>;
-  using without_bins =
-    block::bin_sort<Bits, Value, key_order<Bits, IsFloat>, wave_sort_threads, items, block::full_bins::split>;
+  using without_bins = crowded_in_wave<Bits, Order, Value, most / wave_sort_threads>;
 
   union
   {
     typename sorter::shared_storage sort;
     typename short_sorter::shared_storage sort_short;
-    typename without_bins::binless_storage crowded;
+    typename without_bins::storage crowded;
     equals_storage equals;
   };
   typename source::shared_storage runs;
@@ -736,13 +775,13 @@ struct wave_sort_storage
 
 /// Finds out whether `bucket` is one of those that a repeated splitter leaves; if so, lists the elements of the first of them, and `where` says where
 /// they belong. Called by all threads of a block, a barrier since.
-template <class Bits, bool IsFloat, class Value>
+template <class Bits, class Order, class Value>
 __device__ __noinline__ part_of_equals list_equals(wave_tiles tiles, unsigned bucket, wave_bucket& where)
 {
   part_of_equals const part = equals_in_wave(tiles, bucket);
   if (part.count > 0)
   {
-    auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, IsFloat, Value>>();
+    auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, Order, Value>>();
     block::segment_tiles const runs = tiles.runs();
     where                           = find_in_wave(shared.bucket, tiles, runs, part.first);
     shared.equals.list(tiles, runs, part.first);
@@ -751,18 +790,32 @@ __device__ __noinline__ part_of_equals list_equals(wave_tiles tiles, unsigned bu
   return part;
 }
 
+/// Whether `agrees` that a part of the elements of a bucket that has nothing but one rank are in order as they are, when they have been listed: as far
+/// as this thread is asked. Called by all threads of a block.
+template <class Bits, class Order, class Value, class Agrees>
+__device__ __noinline__ bool
+are_equals_in_order(part_of_equals part, wave_bucket where, Bits const* keys, Agrees agrees)
+{
+  equals_storage const& listed = block::dynamic_shared<wave_sort_storage<Bits, Order, Value>>().equals;
+  bool are                     = true;
+  std::uint32_t const end      = part.begin_of(part.number + 1, where.size);
+#pragma unroll 2
+  for (std::uint32_t i = part.begin_of(part.number, where.size) + threadIdx.x; i < end; i += wave_sort_threads)
+  {
+    are = are && (i == 0 || agrees(keys[listed.place_of(i - 1)], keys[listed.place_of(i)], true));
+  }
+  return are;
+}
+
 /// Brings home a part of the elements of a bucket that has nothing but one key, when they have been listed: in the order that they are in.
 /// Called by all threads of a block.
-template <class Bits, bool IsFloat, class Value>
+template <class Bits, class Order, class Value>
 __device__ __noinline__ void move_equals(part_of_equals part, wave_bucket where, buffers<Bits, Value> at)
 {
-  equals_storage const& listed = block::dynamic_shared<wave_sort_storage<Bits, IsFloat, Value>>().equals;
-  auto const share             = [&](unsigned number) {
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(where.size) * number / part.count);
-  };
-  std::uint32_t const end = share(part.number + 1);
+  equals_storage const& listed = block::dynamic_shared<wave_sort_storage<Bits, Order, Value>>().equals;
+  std::uint32_t const end      = part.begin_of(part.number + 1, where.size);
 #pragma unroll 4
-  for (std::uint32_t i = share(part.number) + threadIdx.x; i < end; i += wave_sort_threads)
+  for (std::uint32_t i = part.begin_of(part.number, where.size) + threadIdx.x; i < end; i += wave_sort_threads)
   {
     std::uint32_t const place   = listed.place_of(i);
     at.keys[0][where.begin + i] = at.keys[1][place];
@@ -774,18 +827,18 @@ __device__ __noinline__ void move_equals(part_of_equals part, wave_bucket where,
 }
 
 /// Sorts a bucket of up to as many elements as `Sorter` takes from the second arrays to where it belongs in the first ones. As sort_in_wave.
-template <class Sorter, class Bits, bool IsFloat, class Value, class Agrees>
+template <class Sorter, class Bits, class Order, class Value, class Agrees>
 __device__ bool sort_in_wave_by(
-  wave_sort_storage<Bits, IsFloat, Value>& shared,
+  wave_sort_storage<Bits, Order, Value>& shared,
   typename Sorter::shared_storage& room,
-  key_order<Bits, IsFloat> const& order,
+  Order const& order,
   wave_tiles const& tiles,
   unsigned bucket,
   wave_bucket const& where,
   buffers<Bits, Value> const& at,
   Agrees const& agrees)
 {
-  using source                    = typename wave_sort_storage<Bits, IsFloat, Value>::source;
+  using source                    = typename wave_sort_storage<Bits, Order, Value>::source;
   block::segment_tiles const runs = tiles.runs();
   source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
   return block::sort_runs_by_bins<Sorter>(
@@ -801,33 +854,28 @@ __device__ bool sort_in_wave_by(
 }
 
 /// The same of a long bucket, out of line.
-template <class Bits, bool IsFloat, class Value, class Agrees>
+template <class Bits, class Order, class Value, class Agrees>
 __device__ __noinline__ bool sort_long_in_wave(
-  key_order<Bits, IsFloat> order,
-  wave_tiles tiles,
-  unsigned bucket,
-  wave_bucket where,
-  buffers<Bits, Value> at,
-  Agrees agrees)
+  Order order, wave_tiles tiles, unsigned bucket, wave_bucket where, buffers<Bits, Value> at, Agrees agrees)
 {
-  using storage = wave_sort_storage<Bits, IsFloat, Value>;
+  using storage = wave_sort_storage<Bits, Order, Value>;
   auto& shared  = block::dynamic_shared<storage>();
   return sort_in_wave_by<typename storage::sorter>(shared, shared.sort, order, tiles, bucket, where, at, agrees);
 }
 
 /// Sorts a bucket of up to most_in_wave_bucket_v elements from the second arrays to where it belongs in the first ones. Returns false, with
 /// nothing written, if bins do not sort it, or `agrees` does not. Called by all threads of a block.
-template <class Bits, bool IsFloat, class Value, class Agrees>
+template <class Bits, class Order, class Value, class Agrees>
 __device__ bool sort_in_wave(
-  wave_sort_storage<Bits, IsFloat, Value>& shared,
-  key_order<Bits, IsFloat> const& order,
+  wave_sort_storage<Bits, Order, Value>& shared,
+  Order const& order,
   wave_tiles const& tiles,
   unsigned bucket,
   wave_bucket const& where,
   buffers<Bits, Value> const& at,
   Agrees const& agrees)
 {
-  using storage = wave_sort_storage<Bits, IsFloat, Value>;
+  using storage = wave_sort_storage<Bits, Order, Value>;
   if constexpr (storage::most_short < storage::most)
   {
     if (where.size > storage::most_short)
@@ -841,12 +889,12 @@ __device__ bool sort_in_wave(
 
 /// The same for what bins have not sorted: puts the elements together where they belong, and sorts them there. Called by
 /// all threads of a block, a barrier since.
-template <class Bits, bool IsFloat, class Value>
-__device__ __noinline__ void sort_slowly_in_wave(
-  key_order<Bits, IsFloat> order, wave_tiles tiles, unsigned bucket, wave_bucket where, buffers<Bits, Value> at)
+template <class Bits, class Order, class Value>
+__device__ __noinline__ void
+sort_slowly_in_wave(Order order, wave_tiles tiles, unsigned bucket, wave_bucket where, buffers<Bits, Value> at)
 {
-  auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, IsFloat, Value>>();
-  using source                    = typename wave_sort_storage<Bits, IsFloat, Value>::source;
+  auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, Order, Value>>();
+  using source                    = typename wave_sort_storage<Bits, Order, Value>::source;
   block::segment_tiles const runs = tiles.runs();
   source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
   int const size          = static_cast<int>(where.size);
@@ -872,19 +920,19 @@ __device__ __noinline__ void sort_slowly_in_wave(
   __syncthreads();
   Bits* const keys    = at.keys[0] + where.begin;
   Value* const values = at.values[0] + where.begin;
-  wave_sort_storage<Bits, IsFloat, Value>::without_bins::sort_without_bins(
+  wave_sort_storage<Bits, Order, Value>::without_bins::sorter::sort_without_bins(
     block::shared_address(shared.crowded), order, size, {keys, values}, keys, values);
 }
 
 /// Sorts the bucket of the block's number from the second arrays into the first ones.
 /// Grid: radix_size. Block: wave_sort_threads. Shared: wave_sort_storage.
-template <class Bits, bool IsFloat, class Value>
+template <class Bits, class Order, class Value>
 __global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wave_sort_threads, 2))
-  sort_wave(key_order<Bits, IsFloat> order, wave_tiles tiles, findings<Bits>* found, buffers<Bits, Value> at)
+  sort_wave(Order order, wave_tiles tiles, findings<Bits>* found, buffers<Bits, Value> at)
 {
   constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
   extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<wave_sort_storage<Bits, IsFloat, Value>*>(shared_words);
+  auto& shared = *reinterpret_cast<wave_sort_storage<Bits, Order, Value>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
   block::segment_tiles const runs = tiles.runs();
@@ -905,14 +953,14 @@ __global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wa
   {
     __syncthreads();
     wave_bucket of_equals{};
-    part_of_equals const part = list_equals<Bits, IsFloat, Value>(tiles, blockIdx.x, of_equals);
+    part_of_equals const part = list_equals<Bits, Order, Value>(tiles, blockIdx.x, of_equals);
     if (part.count > 0)
     {
-      move_equals<Bits, IsFloat>(part, of_equals, at);
+      move_equals<Bits, Order>(part, of_equals, at);
       return;
     }
   }
-  if (where.size > most_in_wave_bucket_v<Bits, Value>)
+  if (where.size > most_in_wave_bucket_v<Bits, Order, Value>)
   {
     if (threadIdx.x == 0)
     {

@@ -21,11 +21,16 @@ struct alignas(Alignment) record_words
 template <class Record>
 using record_words_t = record_words<sizeof(Record), alignof(Record)>;
 
-/// Whether records are so short that they move as they are, and have words.
+/// Whether records are made of words, in which numbers may be found.
 template <class Record>
-inline constexpr bool has_words_v =
-  std::is_trivially_copyable_v<Record> && sizeof(Record) >= 8 && sizeof(Record) <= 16 && sizeof(Record) % 4 == 0
-  && alignof(Record) % 4 == 0;
+inline constexpr bool is_made_of_words_v =
+  std::is_trivially_copyable_v<Record> && sizeof(Record) >= 8 && sizeof(Record) % 4 == 0 && alignof(Record) % 4 == 0;
+
+/// Whether they are so short, too, that they move as they are; and whether one block looks into them.
+template <class Record>
+inline constexpr bool has_words_v = is_made_of_words_v<Record> && sizeof(Record) <= 16;
+template <class Record>
+inline constexpr bool is_for_block_v = is_made_of_words_v<Record> && sizeof(Record) <= 64;
 
 /// A number in a record, told by its words: of 8 bytes or of 4; unsigned, signed, or floating-point; upwards or downwards. Numbers of 4
 /// bytes have ranks of 4.
@@ -65,26 +70,48 @@ template <class Words>
 struct record_order : record_number
 {
   static constexpr bool tells_keys = false; // a rank does not
+  static constexpr bool may_lose   = true;
 
-  static constexpr unsigned words  = sizeof(Words) / 4;
-  static constexpr unsigned wide   = alignof(Words) >= 8 ? words / 2 : 0; // numbers of 8 bytes
-  static constexpr unsigned fields = kinds * (wide + words); // as each of the kinds; the first are the wide ones
+  static constexpr unsigned words   = sizeof(Words) / 4;
+  static constexpr unsigned wide    = alignof(Words) >= 8 ? words / 2 : 0; // numbers of 8 bytes
+  static constexpr unsigned numbers = wide + words; // the first are the wide ones
+  static constexpr unsigned fields  = kinds * numbers; // as each of the kinds
+
+  /// Whether a number is one of 8 bytes, and its highest word.
+  __host__ __device__ static constexpr bool is_wide_at(unsigned number)
+  {
+    return number + 1 <= wide;
+  }
+  __host__ __device__ static constexpr unsigned word_at(unsigned number)
+  {
+    return is_wide_at(number) ? number * 2 + 1 : number - wide;
+  }
 
   /// Upwards by the number that `field` says, or downwards.
   __host__ __device__ static constexpr record_order of(unsigned field, bool descends)
   {
-    bool const is_wide = field / kinds + 1 <= wide;
-    return {
-      record_number::of(is_wide ? field / kinds * 2 + 1 : field / kinds - wide, is_wide, field % kinds, descends)};
+    unsigned const number = field / kinds;
+    return {record_number::of(word_at(number), is_wide_at(number), field % kinds, descends)};
   }
 
   __host__ __device__ rank rank_of(Words const& record) const
   {
     std::uint32_t high = 0, low = 0;
-    for (unsigned w = 0; w < words; ++w)
+    if constexpr (words > 4) // in memory
     {
-      high = w == word ? record.at[w] : high;
-      low  = is_wide && w + 1 == word ? record.at[w] : low;
+      high = record.at[word];
+      low  = is_wide ? record.at[word - 1] : 0;
+    }
+    else
+    {
+#ifdef __CUDA_ARCH__
+#  pragma unroll
+#endif
+      for (unsigned w = 0; w < words; ++w)
+      {
+        high = w == word ? record.at[w] : high;
+        low  = is_wide && w + 1 == word ? record.at[w] : low;
+      }
     }
     return record_number::rank_of(high, low);
   }

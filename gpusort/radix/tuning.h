@@ -251,13 +251,15 @@ inline constexpr int wave_sort_threads    = 512;
 
 /// Elements of a tile, a thread, at the most, of keys and values of so many bytes: as many as there are registers for. With 17, pairs of u64
 /// took 1 us more at 2^16, and 6 at 2^20, on an H200.
-__host__ __device__ constexpr int wave_items(std::size_t key_bytes, std::size_t value_bytes)
+__host__ __device__ constexpr int wave_items(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
-  return value_bytes != 0 && (key_bytes > 4 || value_bytes > 4) ? 16 : 17;
+  return is_record || (value_bytes != 0 && (key_bytes > 4 || value_bytes > 4)) ? 16 : 17;
 }
-__host__ __device__ constexpr std::size_t most_in_wave(std::size_t key_bytes, std::size_t value_bytes)
+__host__ __device__ constexpr std::size_t
+most_in_wave(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
-  return std::size_t{most_wave_tiles} * wave_threads * static_cast<std::size_t>(wave_items(key_bytes, value_bytes));
+  auto const items = static_cast<std::size_t>(wave_items(key_bytes, value_bytes, is_record));
+  return std::size_t{most_wave_tiles} * wave_threads * items;
 }
 
 /// Elements of a bucket that a thread sorts, at the most: of keys and values of so many bytes, as many as two blocks a multiprocessor have
@@ -272,15 +274,20 @@ __host__ __device__ constexpr int short_wave_sort_items(std::size_t key_bytes, s
 {
   return value_bytes == 0 ? 9 : wave_sort_items(key_bytes, value_bytes);
 }
-__host__ __device__ constexpr int most_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes)
+
+/// Elements of a bucket, at the most. Records are staged in shared memory, of which two blocks have no more.
+__host__ __device__ constexpr int
+most_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
-  return wave_sort_threads * wave_sort_items(key_bytes, value_bytes);
+  return is_record ? 4800 : wave_sort_threads * wave_sort_items(key_bytes, value_bytes);
 }
 
-/// The same if nearly all are one key: with values, these are one bin, which is split only if it has no more than 8 a thread (block/bins.cuh).
-__host__ __device__ constexpr int most_alike_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes)
+/// The same if nearly all are one key: of records, and with values, these are one bin, which is split only if it has no more than 8 a thread
+/// (block/bins.cuh).
+__host__ __device__ constexpr int
+most_alike_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
-  return wave_sort_threads * (value_bytes == 0 ? wave_sort_items(key_bytes, value_bytes) : 8);
+  return wave_sort_threads * (value_bytes == 0 && !is_record ? wave_sort_items(key_bytes, value_bytes) : 8);
 }
 
 /// Up to so many of them a cluster is used all the same. Measured on an H200 with CUDA 13.0, uniform keys in memory, us with a cluster and with
@@ -295,9 +302,9 @@ __host__ __device__ constexpr bool has_wave(std::size_t key_bytes, std::size_t v
 
 /// Elements of a tile of n: as few as do. If one row less than the most would do, tiles have the most all the same, because full ones take fewer
 /// instructions.
-constexpr int wave_tile_for(std::size_t n, std::size_t key_bytes, std::size_t value_bytes)
+constexpr int wave_tile_for(std::size_t n, std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
-  int const most  = wave_items(key_bytes, value_bytes);
+  int const most  = wave_items(key_bytes, value_bytes, is_record);
   auto const rows = static_cast<int>((n + most_wave_tiles * wave_threads - 1) / (most_wave_tiles * wave_threads));
   return wave_threads * (rows < least_wave_items ? least_wave_items : rows + 1 == most ? most : rows);
 }
@@ -467,8 +474,10 @@ __host__ __device__ constexpr bool fits_wave(wave_sample const& sample, std::uin
   }
   float const spare =
     static_cast<float>(wave_buckets * capacity) / static_cast<float>(n) - 1; // of a full bucket, in even ones
-  float const borne   = static_cast<float>(sample.all) * spare * spare / 9;
-  auto const unevenly = static_cast<std::uint32_t>(borne < 96 ? 96 : borne < 192 ? borne : 192);
+  float const borne = static_cast<float>(sample.all) * spare * spare / 9;
+  // What chance makes of even keys, in nearly all samples; where hardly anything is to spare, which is so of many records, in fewer.
+  float const least   = spare < 0.2f ? 72 : 96;
+  auto const unevenly = static_cast<std::uint32_t>(borne < least ? least : borne < 192 ? borne : 192);
   return sample.most <= sample.all / wave_buckets + root_of(25 * sample.all / wave_buckets)
       && sample.squares * wave_buckets <= sample.all * (sample.all + wave_buckets + unevenly);
 }
@@ -497,9 +506,15 @@ __host__ __device__ constexpr int splitter_samples_for(std::uint32_t n, int most
 
 /// Whether a wave with splitters sorts n keys sooner than digits do, or merging, if it `asks` a comparator: not if hardly any bucket of equal
 /// width has anything, of few values; nor if one has much of the sample, as where many keys are alike or close together, since blocks then take
-/// long, or give up, unless buckets are small. For figures see "Uneven keys in one wave" in docs/performance.md.
-__host__ __device__ constexpr bool is_worth_splitters(wave_sample const& sample, std::uint32_t n, int most, bool asks)
+/// long, or give up, unless buckets are small. Records take so long to merge that it always is, if full buckets are so much larger than even ones that
+/// chance will not fill one. For figures see "Uneven keys in one wave" and "Records in one block and in one wave" in docs/performance.md.
+__host__ __device__ constexpr bool
+is_worth_splitters(wave_sample const& sample, std::uint32_t n, int most, bool asks, bool are_records = false)
 {
+  if (are_records)
+  {
+    return n / 4 * 7 <= static_cast<std::uint32_t>(most) * wave_buckets;
+  }
   return sample.filled > 16 && (sample.most <= sample.all / 32 || (few_splitter_samples_do(n, most) && !asks));
 }
 

@@ -30,6 +30,27 @@ __host__ __device__ constexpr std::uint32_t by(unsigned field, bool descends)
 }
 } // namespace value_order
 
+/// The order of records that a tile goes by, among what is seen of it: the bits that it has, and those that it has not. So if that of several tiles is
+/// put together, it shows whether they go by one order, as they do unless the comparator contradicts itself.
+struct noted_order
+{
+  static constexpr int bits           = 8;
+  static constexpr std::uint32_t mask = (std::uint32_t{1} << bits) - 1;
+
+  __host__ __device__ static constexpr std::uint32_t note(std::uint32_t which)
+  {
+    return (which | (~which & mask) << bits) << seen::first_of_order;
+  }
+  __host__ __device__ static constexpr std::uint32_t which(std::uint32_t all_seen)
+  {
+    return all_seen >> seen::first_of_order & mask;
+  }
+  __host__ __device__ static constexpr bool is_one(std::uint32_t all_seen)
+  {
+    return (which(all_seen) & which(all_seen >> bits)) == 0;
+  }
+};
+
 /// Whether a comparator may look at its keys' values; what compares numbers of elements does not.
 template <class Compare>
 inline constexpr bool compares_values_v = true;
@@ -43,13 +64,18 @@ inline constexpr bool tries_values_v =
   compares_values_v<Compare> && (is_number_v<Key> ? sizeof(Key) == 4 || sizeof(Key) == 8 : has_words_v<Key>)
   && sizeof(Value) <= 8;
 
+/// Whether one block tries that with all of an input: with wider records, too.
+template <class Key, class Value, class Compare>
+inline constexpr bool tries_values_in_block_v =
+  tries_values_v<Key, Value, Compare>
+  || (compares_values_v<Compare> && !is_number_v<Key> && is_for_block_v<Key> && sizeof(Value) <= 8);
+
 /// The values of numbers.
 template <class Key, bool IsNumber = is_number_v<Key>>
 struct values_of
 {
-  using bits                       = bits_t<Key>; // what is sorted in place of a key
-  using order                      = key_order_t<Key>;
-  static constexpr unsigned fields = 1;
+  using bits  = bits_t<Key>; // what is sorted in place of a key
+  using order = key_order_t<Key>;
 
   __host__ __device__ static constexpr order in(unsigned, bool descends)
   {
@@ -61,9 +87,8 @@ struct values_of
 template <class Key>
 struct values_of<Key, false>
 {
-  using bits                       = record_words_t<Key>;
-  using order                      = record_order<bits>;
-  static constexpr unsigned fields = order::fields;
+  using bits  = record_words_t<Key>;
+  using order = record_order<bits>;
 
   __host__ __device__ static constexpr order in(unsigned field, bool descends)
   {
@@ -117,74 +142,127 @@ struct relation
   }
 };
 
-/// The fields of records by which a comparator may go, as far as pairs of them say: a bit each.
-template <class Key>
-struct possible_fields
+/// Which kinds of numbers do not go as a pair of records does: bit 2 x kind, and the next one for the same downwards. The lower word is 0 where a number has
+/// one word.
+__device__ inline std::uint32_t
+excluded_kinds(relation const& by, std::uint32_t high_a, std::uint32_t low_a, std::uint32_t high_b, std::uint32_t low_b)
 {
-  static_assert(values_of<Key>::fields <= 32);
-
-  std::uint32_t up   = ~std::uint32_t{0};
-  std::uint32_t down = ~std::uint32_t{0};
-
-  __device__ void relate(Key const& a, Key const& b, relation const& by)
-  {
-    auto const first  = radix::value_bits_of(a);
-    auto const second = radix::value_bits_of(b);
-    up                = 0;
-    down              = 0;
+  std::uint32_t excluded = 0;
 #pragma unroll
-    for (unsigned field = 0; field < values_of<Key>::fields; ++field)
-    {
-      auto const order  = values_of<Key>::in(field, false);
-      auto const rank_a = order.rank_of(first);
-      auto const rank_b = order.rank_of(second);
-      up |= by.goes_up(rank_a, rank_b) ? std::uint32_t{1} << field : 0;
-      down |= by.goes_down(rank_a, rank_b) ? std::uint32_t{1} << field : 0;
-    }
-  }
-
-  /// Those that all threads of a block think possible. Called by all of them, once in a kernel.
-  __device__ void of_block()
+  for (unsigned kind = 0; kind < record_number::kinds; ++kind)
   {
-    __shared__ std::uint32_t excluded[2];
-    if (threadIdx.x == 0)
-    {
-      excluded[0] = 0;
-      excluded[1] = 0;
-    }
-    __syncthreads();
-    std::uint32_t const not_up   = block::or_of_warp(~up);
-    std::uint32_t const not_down = block::or_of_warp(~down);
-    if (threadIdx.x % 32 == 0)
-    {
-      atomicOr(&excluded[0], not_up);
-      atomicOr(&excluded[1], not_down);
-    }
-    __syncthreads();
-    constexpr std::uint32_t all = ~std::uint32_t{0} >> (32 - values_of<Key>::fields);
-    up                          = ~excluded[0] & all;
-    down                        = ~excluded[1] & all;
+    auto const number = record_number::of(0, true, kind, false); // compared, those of 4 bytes are no other
+    auto const rank_a = number.rank_of(high_a, low_a);
+    auto const rank_b = number.rank_of(high_b, low_b);
+    excluded |= by.goes_up(rank_a, rank_b) ? 0 : 1u << 2 * kind;
+    excluded |= by.goes_down(rank_a, rank_b) ? 0 : 2u << 2 * kind;
   }
+  return excluded;
+}
 
-  /// The first of them.
-  __device__ std::uint32_t first() const
-  {
-    std::uint32_t const any = up | down;
-    auto const field        = static_cast<unsigned>(__ffs(static_cast<int>(any))) - 1;
-    return any == 0 ? value_order::other : value_order::by(field, (up >> field & 1) == 0);
-  }
-
-  __device__ void exclude(std::uint32_t order)
-  {
-    (order % 4 == value_order::descending ? down : up) &= ~(std::uint32_t{1} << order / 4);
-  }
+/// Two records and how a comparator relates them.
+template <class Key>
+struct record_pair
+{
+  Key const& a;
+  Key const& b;
+  relation by;
 };
 
-/// How `count` keys are ordered that a comparator has sorted: at(i) is the i-th. Called by all threads of a block, who get the
+/// The fields of records by which a comparator may go, as far as some pairs of them say, one after the other.
+template <class Key>
+class possible_fields
+{
+  using order                    = value_order_t<Key>;
+  static constexpr unsigned ways = 2 * order::kinds; // of a number
+  // Of threads, each of which looks at one number a round.
+  static constexpr unsigned groups = order::numbers <= 8 ? 4 : 8;
+  static constexpr unsigned rounds = (order::numbers + groups - 1) / groups;
+
+public:
+  /// pair_at(p): the p-th of `pairs()` pairs. Called by all threads of a block, who get the same fields, once in a kernel; a block has a multiple of
+  /// 32 x groups threads.
+  template <class PairAt>
+  __device__ explicit possible_fields(PairAt pair_at)
+  {
+    __shared__ std::uint32_t excluded[order::numbers];
+    excluded_ = excluded;
+    if (threadIdx.x < order::numbers)
+    {
+      excluded[threadIdx.x] = 0;
+    }
+    // All words are under way before the first is looked at.
+    record_pair<Key> const pair = pair_at(threadIdx.x % pairs());
+    auto const* const words_a   = words_of(pair.a);
+    auto const* const words_b   = words_of(pair.b);
+    unsigned const first        = threadIdx.x / pairs();
+    std::uint32_t high_a[rounds], low_a[rounds], high_b[rounds], low_b[rounds];
+#pragma unroll
+    for (unsigned r = 0; r < rounds; ++r)
+    {
+      unsigned const number = min(first + r * groups, order::numbers - 1);
+      unsigned const high   = order::word_at(number);
+      unsigned const low    = order::is_wide_at(number) ? high - 1 : high;
+      high_a[r]             = words_a[high];
+      low_a[r]              = words_a[low];
+      high_b[r]             = words_b[high];
+      low_b[r]              = words_b[low];
+    }
+    __syncthreads();
+#pragma unroll
+    for (unsigned r = 0; r < rounds; ++r)
+    {
+      unsigned const number   = first + r * groups;
+      bool const is_wide      = order::is_wide_at(number);
+      std::uint32_t const out = block::or_of_warp(
+        radix::excluded_kinds(pair.by, high_a[r], is_wide ? low_a[r] : 0, high_b[r], is_wide ? low_b[r] : 0));
+      if (threadIdx.x % 32 == 0 && number < order::numbers)
+      {
+        atomicOr(&excluded[number], out);
+      }
+    }
+    __syncthreads();
+  }
+
+  __device__ static unsigned pairs()
+  {
+    return blockDim.x / groups;
+  }
+
+  /// The next one, or value_order::other, if there is none.
+  __device__ std::uint32_t next()
+  {
+    for (; number_ < order::numbers; ++number_, way_ = 0)
+    {
+      std::uint32_t const left = ~excluded_[number_] & ((1u << ways) - 1) & (~0u << way_);
+      if (left != 0)
+      {
+        auto const way = static_cast<unsigned>(__ffs(static_cast<int>(left))) - 1;
+        way_           = way + 1;
+        return value_order::by(number_ * order::kinds + way / 2, way % 2 != 0);
+      }
+    }
+    return value_order::other;
+  }
+
+private:
+  __device__ static std::uint32_t const* words_of(Key const& key)
+  {
+    return reinterpret_cast<std::uint32_t const*>(
+      &reinterpret_cast<char const&>(key)); // records may have an operator &
+  }
+
+  std::uint32_t const* excluded_; // of each number, in shared memory
+  unsigned number_ = 0; // that `next` goes on with
+  unsigned way_    = 0;
+};
+
+/// How `count` > 0 keys are ordered that a comparator has sorted: at(i) is the i-th, where it lies. Called by all threads of a block, who get the
 /// same answer.
 template <int Threads, class Key, class At, class Compare>
 __device__ std::uint32_t order_of_sorted(int count, At at, Compare& comp)
 {
+  static_assert(std::is_reference_v<decltype(at(0))>);
   auto const first = static_cast<int>(threadIdx.x) + 1;
   if constexpr (is_number_v<Key>)
   {
@@ -204,17 +282,16 @@ __device__ std::uint32_t order_of_sorted(int count, At at, Compare& comp)
   else
   {
     auto const relation_of = [&](int i) { return relation{block::precedes(at(i - 1), at(i), comp), false}; };
-    possible_fields<Key> possible; // a pair of each thread rules out nearly all
-    if (first < count)
-    {
-      possible.relate(at(first - 1), at(first), relation_of(first));
-    }
-    possible.of_block();
-    for (std::uint32_t found = possible.first(); found != value_order::other; found = possible.first())
+    possible_fields<Key> possible([&](unsigned pair) {
+      int const i      = min(static_cast<int>(pair) + 1, count - 1);
+      int const before = max(i - 1, 0);
+      return record_pair<Key>{at(before), at(i), {block::precedes(at(before), at(i), comp), false}};
+    });
+    for (std::uint32_t found = possible.next(); found != value_order::other; found = possible.next())
     {
       auto const order = order_of_values<Key>(found);
       bool is_right    = true;
-      for (int i = first + Threads; i < count; i += Threads)
+      for (int i = first; i < count; i += Threads)
       {
         is_right = is_right
                 && relation_of(i).goes_up(order.rank_of(radix::value_bits_of(at(i - 1))),
@@ -224,17 +301,16 @@ __device__ std::uint32_t order_of_sorted(int count, At at, Compare& comp)
       {
         return found;
       }
-      possible.exclude(found);
     }
     return value_order::other;
   }
 }
 
-/// The number of the thread's pair of neighbours among n > 1 keys: evenly spread over them; with fewer pairs than threads, some are compared
+/// The number of one of `count` pairs of neighbours among n > 1 keys: evenly spread over them; with fewer pairs than that, some are compared
 /// twice.
-__device__ inline int pair_of_thread(int n)
+__device__ inline int pair_of_neighbours(unsigned number, unsigned count, int n)
 {
-  return static_cast<int>(threadIdx.x * static_cast<unsigned>(n - 1) / blockDim.x);
+  return static_cast<int>(number * static_cast<unsigned>(n - 1) / count);
 }
 
 /// What is seen of a few neighbours of n > 1 keys, one pair a thread: seen::not_upwards or not_downwards, if the comparator does not go
@@ -244,7 +320,7 @@ __device__ std::uint32_t seen_of_neighbours(Key const* keys, int n, Compare& com
 {
   static_assert(is_number_v<Key>);
   auto const order  = values_upwards<Key>();
-  int const at      = pair_of_thread(n);
+  int const at      = pair_of_neighbours(threadIdx.x, blockDim.x, n);
   Key const a       = keys[at];
   Key const b       = keys[at + 1];
   auto const rank_a = order.rank_of(bits_of(a));
@@ -274,14 +350,14 @@ __device__ std::uint32_t order_of_neighbours(Key const* keys, int n, Compare& co
   }
   else
   {
-    int const at  = pair_of_thread(n);
-    Key const a   = keys[at];
-    Key const b   = keys[at + 1];
-    bool const up = block::precedes(a, b, comp);
-    possible_fields<Key> possible;
-    possible.relate(a, b, {up, !up && block::precedes(b, a, comp)});
-    possible.of_block();
-    return possible.first();
+    using fields = possible_fields<Key>;
+    return fields([&](unsigned pair) {
+             int const at  = pair_of_neighbours(pair, fields::pairs(), n);
+             bool const up = block::precedes(keys[at], keys[at + 1], comp);
+             return record_pair<Key>{
+               keys[at], keys[at + 1], {up, !up && block::precedes(keys[at + 1], keys[at], comp)}};
+           })
+      .next();
   }
 }
 

@@ -193,16 +193,19 @@ struct wave_limits
   int most;
   int most_alike;
   std::uint32_t most_in_all;
+  bool of_records;
 };
 
-constexpr wave_limits limits_of(std::size_t key_bytes, std::size_t value_bytes)
+constexpr wave_limits limits_of(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
-  return {radix::most_in_wave_bucket(key_bytes, value_bytes),
-          radix::most_alike_in_wave_bucket(key_bytes, value_bytes),
-          static_cast<std::uint32_t>(radix::most_in_wave(key_bytes, value_bytes))};
+  return {radix::most_in_wave_bucket(key_bytes, value_bytes, is_record),
+          radix::most_alike_in_wave_bucket(key_bytes, value_bytes, is_record),
+          static_cast<std::uint32_t>(radix::most_in_wave(key_bytes, value_bytes, is_record)),
+          is_record};
 }
 
-constexpr wave_limits all_wave_limits[] = {limits_of(4, 0), limits_of(8, 0), limits_of(4, 4), limits_of(8, 8)};
+constexpr wave_limits all_wave_limits[] = {
+  limits_of(4, 0), limits_of(8, 0), limits_of(4, 4), limits_of(8, 8), limits_of(16, 0, true)};
 
 TEST(OneWave, EvenKeysPassForEven)
 {
@@ -289,7 +292,9 @@ TEST(OneWave, SplittersLeaveRoomForChance)
       int const samples = radix::splitter_samples_for(n, capacity);
       EXPECT_LE(static_cast<std::uint32_t>(samples), n);
       auto const of_bucket = static_cast<std::uint32_t>(samples / radix::wave_buckets);
-      if (radix::most_in_splitter_sample(n, capacity, samples) < of_bucket)
+      bool const is_worth_it =
+        !limits.of_records || radix::is_worth_splitters(radix::wave_sample{}, n, capacity, true, true);
+      if (!is_worth_it || radix::most_in_splitter_sample(n, capacity, samples) < of_bucket)
       {
         continue; // it is not tried
       }

@@ -19,7 +19,8 @@ constexpr input_kind numbers(std::size_t key_bytes, std::size_t value_bytes)
 {
   input_kind of{key_bytes, value_bytes};
   of.most_in_block = most_in_block(block_class::many, key_bytes, value_bytes);
-  of.has_wave      = true;
+  of.least_in_wave = least_in_wave;
+  of.most_in_wave  = radix::most_in_wave(key_bytes, value_bytes);
   of.has_cluster   = true;
   of.has_split     = true;
   return of;
@@ -36,8 +37,17 @@ constexpr input_kind others(std::size_t key_bytes, std::size_t value_bytes)
 
 constexpr input_kind records(std::size_t bytes)
 {
-  input_kind of      = others(bytes, 0);
-  of.least_by_number = least_by_number_of(bytes);
+  input_kind of    = others(bytes, 0);
+  of.most_in_block = bytes <= 64 ? most_in_block(block_class::many, bytes, 0) : 0;
+  if (bytes <= 16)
+  {
+    of.least_in_wave = least_records_in_wave;
+    of.most_in_wave  = radix::most_in_wave(bytes, 0, true);
+  }
+  else
+  {
+    of.least_by_number = least_by_number_of(bytes);
+  }
   return of;
 }
 
@@ -99,7 +109,16 @@ TEST(Choice, WhereWaysBegin)
   EXPECT_EQ(ways_of(others(16, 0)),
             (stretches{{way::one_tile, 2560}, {way::in_cluster, 8192}, {way::many_ways, 17 << 15}, {way::split, all}}));
   // Records that values may tell apart, and values that are wider than keys.
-  EXPECT_EQ(ways_of(numbers(12, 0)).at(1), (stretch{way::many_in_block, 2560}));
+  EXPECT_EQ(ways_of(records(12)),
+            (stretches{{way::few_in_block, 1024},
+                       {way::many_in_block, 2560},
+                       {way::in_cluster, 8192},
+                       {way::many_ways, (17 << 19) / 12},
+                       {way::split, all}}));
+  EXPECT_EQ(ways_of(records(32)).at(0), (stretch{way::few_in_block, 1024}));
+  EXPECT_EQ(ways_of(records(32)).at(1), (stretch{way::many_in_block, 2560}));
+  EXPECT_EQ(ways_of(records(64)).at(0), (stretch{way::few_in_block, 512}));
+  EXPECT_EQ(ways_of(records(64)).at(1), (stretch{way::many_in_block, 2048}));
   EXPECT_EQ(ways_of(numbers(8, 0)).at(1), (stretch{way::many_in_block, 4608}));
   EXPECT_EQ(ways_of(others(4, 32)).at(1), (stretch{way::in_cluster, 4096}));
   EXPECT_EQ(ways_of(unsplit(numbers(4, 4))),
@@ -155,6 +174,12 @@ TEST(Choice, WhatIsTriedFirst)
   EXPECT_TRUE(choice_for(600'000, numbers(8, 8)).in_wave);
   EXPECT_TRUE(choice_for(1 << 20, numbers(8, 8)).in_wave);
   EXPECT_FALSE(choice_for((1 << 20) + 1, numbers(8, 8)).in_wave);
+
+  EXPECT_FALSE(choice_for((1 << 17) - 1, records(16)).in_wave);
+  EXPECT_TRUE(choice_for(1 << 17, records(16)).in_wave);
+  EXPECT_TRUE(choice_for(1 << 20, records(8)).in_wave);
+  EXPECT_FALSE(choice_for((1 << 20) + 1, records(8)).in_wave);
+  EXPECT_FALSE(choice_for(1 << 17, records(20)).in_wave);
 
   EXPECT_FALSE(choice_for((1 << 18) - 1, records(64)).by_number);
   EXPECT_TRUE(choice_for(1 << 18, records(64)).by_number);
