@@ -2,6 +2,7 @@
 // each kind, comparators that look at more than one, and such that go by none; short records in buckets, in one wave and in one block, wide ones in that.
 #include <testing/support/sorted_alike.cuh>
 #include <testing/support/splitting.cuh>
+#include <testing/support/times_asked.cuh>
 
 #include <gpusort/hybrid/by_value.cuh>
 #include <gpusort/merge/in_block.cuh>
@@ -28,6 +29,7 @@ using gpusort::testing::in_a_hurry;
 using gpusort::testing::mixed;
 using gpusort::testing::most_in_block;
 using gpusort::testing::split;
+using gpusort::testing::times_asked;
 
 struct point // words alone
 {
@@ -86,7 +88,7 @@ struct third  { template <class R> __host__ __device__ auto operator()(R const& 
 struct first_in_16s { template <class R> __host__ __device__ auto operator()(R const& r) const { return r.first / 16; } };
 struct first_in_10s { template <class R> __host__ __device__ auto operator()(R const& r) const { return r.first / 10; } };
 // No field.
-struct product { template <class R> __host__ __device__ auto operator()(R const& r) const { return r.second * 2654435761u; } };
+struct product { template <class R> __host__ __device__ auto operator()(R const& r) const { return static_cast<std::uint32_t>(r.second) * 2654435761u; } };
 // clang-format on
 
 /// By what a function says of records.
@@ -107,20 +109,6 @@ struct by_first_then_second
   __host__ __device__ bool operator()(Record const& a, Record const& b) const
   {
     return a.first < b.first || (!(b.first < a.first) && b.second < a.second);
-  }
-};
-
-/// Counts how often it is asked.
-template <class Compare>
-struct counting
-{
-  unsigned long long* asked;
-
-  template <class Record>
-  __device__ bool operator()(Record const& a, Record const& b) const
-  {
-    atomicAdd(asked, 1ull);
-    return Compare{}(a, b);
   }
 };
 
@@ -531,12 +519,12 @@ TEST(RecordValues, StayInOneWaveWhereBlocksDisagree)
 template <class Compare, class Algorithm>
 double asked_for_each_by(std::vector<event> const& all, Algorithm algorithm)
 {
-  thrust::device_vector<unsigned long long> asked(1);
   thrust::device_vector<event> on_device(all.begin(), all.end());
-  event* const at = thrust::raw_pointer_cast(on_device.data());
-  gpusort::stable_sort(
-    algorithm(thrust::device), at, at + all.size(), counting<Compare>{thrust::raw_pointer_cast(asked.data())});
-  return static_cast<double>(asked[0]) / static_cast<double>(all.size());
+  event* const at                = thrust::raw_pointer_cast(on_device.data());
+  unsigned long long const asked = times_asked<Compare>([&](auto comp) {
+    gpusort::stable_sort(algorithm(thrust::device), at, at + all.size(), comp);
+  });
+  return static_cast<double>(asked) / static_cast<double>(all.size());
 }
 template <class Compare>
 double asked_for_each(std::vector<event> const& all)
@@ -560,8 +548,9 @@ TEST(RecordValues, AreAskedAboutOnceInABucket)
   EXPECT_LT(asked_for_each<by<second>>(all), 13);
 }
 
-// Each neighbour in the end, once more in buckets whose short tokens do not tell all records apart, and a few in the beginning.
-TEST(RecordValues, AreAskedAboutTwiceAtMostInAWave)
+// Each neighbour in the end, once more in buckets whose short tokens do not tell all records apart, and in the beginning a pair for each thread of a tile,
+// both ways. To merge takes ten times as many.
+TEST(RecordValues, AreAskedAboutThreeTimesAtMostInAWave)
 {
   if (gpusort::runtime::multiprocessors() * 2 < gpusort::radix::radix_size)
   {
@@ -570,14 +559,14 @@ TEST(RecordValues, AreAskedAboutTwiceAtMostInAWave)
   auto const all = records<event>(300'007, 0);
   double least   = 1e9;
   // Blocks do not wait for each other as long as other programs, or a sanitizer, may make them take; then all is merged.
-  for (int i = 0; i < (in_a_hurry() ? 1 : 10) && least > 2.2; ++i)
+  for (int i = 0; i < (in_a_hurry() ? 1 : 10) && least > 3; ++i)
   {
     least = std::min(least, asked_for_each_by<by<first>>(all, gpusort::merge_sort));
   }
   EXPECT_GE(least, 0.99);
   if (!in_a_hurry())
   {
-    EXPECT_LE(least, 2.2);
+    EXPECT_LE(least, 3);
   }
 }
 

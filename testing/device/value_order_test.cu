@@ -3,6 +3,7 @@
 #include <testing/support/device_memory.cuh>
 #include <testing/support/sorted_alike.cuh>
 #include <testing/support/splitting.cuh>
+#include <testing/support/times_asked.cuh>
 
 #include <gpusort/hybrid/tuning.h>
 #include <gpusort/merge/choice.h>
@@ -22,7 +23,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -37,6 +37,7 @@ using gpusort::testing::mixed;
 using gpusort::testing::most_in_block;
 using gpusort::testing::quick_split;
 using gpusort::testing::split;
+using gpusort::testing::times_asked;
 
 struct upwards
 {
@@ -82,33 +83,6 @@ struct greatest_first
     return static_cast<Key>(a + 1) < static_cast<Key>(b + 1);
   }
 };
-
-/// Counts how often it is asked, in the counter of a thread: with one for all, threads would wait for each other longer than the blocks of a wave do.
-template <class Order>
-struct counting
-{
-  static constexpr unsigned counters = 4096;
-
-  unsigned long long* asked; // [counters]
-
-  template <class Key>
-  __device__ bool operator()(Key a, Key b) const
-  {
-    atomicAdd(asked + (blockIdx.x * blockDim.x + threadIdx.x) % counters, 1ull);
-    return Order{}(a, b);
-  }
-};
-
-/// How often `sort` asks the comparator that it is called with.
-template <class Order, class Sort>
-unsigned long long times_asked(Sort sort)
-{
-  thrust::device_vector<unsigned long long> asked(counting<Order>::counters);
-  sort(counting<Order>{thrust::raw_pointer_cast(asked.data())});
-  std::vector<unsigned long long> counts(asked.size());
-  thrust::copy(asked.begin(), asked.end(), counts.begin());
-  return std::accumulate(counts.begin(), counts.end(), 0ull);
-}
 
 /// One level of buckets, of several in a block and of as few as there can be, and two.
 template <class Key, class Value>
