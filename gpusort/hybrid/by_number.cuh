@@ -72,10 +72,9 @@ struct number_notes
 /// Numbers that may end with a word, as a set of bits: of 4 bytes and then of 8, of each kind, upwards and downwards.
 namespace numbers
 {
-inline constexpr unsigned ways             = 2 * radix::record_number::kinds; // of numbers of the same bytes
-inline constexpr std::uint32_t narrow      = (1u << ways) - 1;
-inline constexpr std::uint32_t wide        = narrow << ways;
-inline constexpr std::uint32_t all_of_word = narrow | wide;
+inline constexpr unsigned ways        = 2 * radix::record_number::kinds; // of numbers of the same bytes
+inline constexpr std::uint32_t narrow = (1u << ways) - 1;
+inline constexpr std::uint32_t wide   = narrow << ways;
 } // namespace numbers
 
 /// Which numbers that end with a word do not go as a pair of records does, of which it is one of the highest and the lowest words.
