@@ -157,7 +157,52 @@ __host__ __device__ inline std::uint64_t sampled_place(std::uint64_t i, std::uin
   return i * stride + ((mixed >> 32) * stride >> 32);
 }
 
-/// Chooses splitters of a segment by a sorted sample of up to `Threads` x `Items` keys.
+/// Places splitters in a sorted sample so that each of `buckets` <= count gets as much of it as others. Called by all threads of a
+/// block; a barrier has to follow.
+__device__ inline void place_splitters(std::uint16_t (&places)[most_buckets], int count, unsigned buckets)
+{
+  unsigned const number = threadIdx.x;
+  if (number + 1 < buckets)
+  {
+    places[number] = static_cast<std::uint16_t>((number + 1) * static_cast<unsigned>(count) / buckets);
+  }
+}
+
+/// Makes a tree for 2^log2 >= buckets of splitters whose places in a sorted sample are known; the last one stands for all that are
+/// missing. `sorted(place)` is the key there. Called by all threads of a block, at least most_buckets.
+template <class Key, class Sorted, class Compare>
+__device__ void plant_splitters(Sorted sorted,
+                                std::uint16_t const (&places)[most_buckets],
+                                unsigned buckets,
+                                int log2,
+                                splitter_tree<Key>& tree,
+                                Compare& comp)
+{
+  auto const splitter   = [&](unsigned s) -> Key const& { return sorted(places[s < buckets - 2 ? s : buckets - 2]); };
+  unsigned const number = threadIdx.x;
+  unsigned const nodes  = 1u << log2;
+  if (number > 0 && number < nodes)
+  {
+    tree.keys()[number] = splitter(splitter_at(number, log2));
+  }
+  bool repeats = false;
+  if (number + 2 < buckets)
+  {
+    repeats = places[number] == places[number + 1] || !block::precedes(splitter(number), splitter(number + 1), comp);
+  }
+  std::uint32_t const word = __ballot_sync(all_lanes, repeats);
+  if (number < most_buckets && number % 32 == 0)
+  {
+    tree.repeats[number / 32] = word;
+  }
+  bool const any = __syncthreads_or(repeats) != 0;
+  if (number == 0)
+  {
+    tree.has_repeats = any;
+  }
+}
+
+/// Sorts samples of up to `Threads` x `Items` keys by a comparator.
 template <class Key, class Compare, int Threads, int Items>
 class splitter_choice
 {
@@ -188,52 +233,6 @@ public:
   {
     // If the comparator contradicts itself, any order will do.
     sorter::sort_in_shared(shared, runs_of_threads<Items>{count}, comp);
-  }
-
-  /// Places splitters in a sorted sample so that each of `buckets` <= count gets as much of it as others. Called by all threads of a
-  /// block; a barrier has to follow.
-  __device__ static void place(std::uint16_t (&places)[most_buckets], int count, unsigned buckets)
-  {
-    unsigned const number = threadIdx.x;
-    if (number + 1 < buckets)
-    {
-      places[number] = static_cast<std::uint16_t>((number + 1) * static_cast<unsigned>(count) / buckets);
-    }
-  }
-
-  /// Makes a tree for 2^log2 >= buckets of splitters whose places in the sample are known; the last one stands for all that are
-  /// missing. Called by all threads of a block.
-  __device__ static void plant(shared_storage const& shared,
-                               std::uint16_t const (&places)[most_buckets],
-                               unsigned buckets,
-                               int log2,
-                               splitter_tree<Key>& tree,
-                               Compare& comp)
-  {
-    auto const splitter = [&](unsigned s) -> Key const& {
-      return sorted_at(shared, places[s < buckets - 2 ? s : buckets - 2]);
-    };
-    unsigned const number = threadIdx.x;
-    unsigned const nodes  = 1u << log2;
-    if (number > 0 && number < nodes)
-    {
-      tree.keys()[number] = splitter(splitter_at(number, log2));
-    }
-    bool repeats = false;
-    if (number + 2 < buckets)
-    {
-      repeats = places[number] == places[number + 1] || !block::precedes(splitter(number), splitter(number + 1), comp);
-    }
-    std::uint32_t const word = __ballot_sync(all_lanes, repeats);
-    if (number < most_buckets && number % 32 == 0)
-    {
-      tree.repeats[number / 32] = word;
-    }
-    bool const any = __syncthreads_or(repeats) != 0;
-    if (number == 0)
-    {
-      tree.has_repeats = any;
-    }
   }
 };
 

@@ -9,13 +9,18 @@
 namespace gpusort::block
 {
 
-/// Up to `Most` tokens, by `Threads` threads. Not stable, which only tokens tell that are alike.
-template <class Token, int Threads, int Most>
+/// As many tokens of a run as a lane's registers have room for.
+template <class Token>
+inline constexpr int most_run_items_v = sizeof(Token) <= 4 ? 16 : 8;
+
+/// Up to `Most` tokens, by `Threads` threads. Not stable, which only tokens tell that are alike. `RunItems`: tokens that each lane of a warp has of a run:
+/// more of them spare merges, and leave warps without a run where tokens are few.
+template <class Token, int Threads, int Most, int RunItems = most_run_items_v<Token>>
 class token_sort
 {
   static constexpr unsigned together = 8; // tokens that a thread merges at once: a power of two
   static constexpr unsigned groups   = (Most + Threads * together - 1) / (Threads * together); // of these, of a thread
-  using run_of_warp                  = lane_sort<32, sizeof(Token) <= 4 ? 16 : 8, true>; // what registers have room for
+  using run_of_warp                  = lane_sort<32, RunItems, true>;
 
   // A gap of one token behind every 128 bytes: lanes that read some neighbours each meet on few banks.
   static constexpr unsigned row = 128 / sizeof(Token);

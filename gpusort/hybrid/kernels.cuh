@@ -517,10 +517,16 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
   }
   if (!are_placed)
   {
-    choice::place(shared.places, count, of_buckets);
+    block::place_splitters(shared.places, count, of_buckets);
   }
   __syncthreads();
-  choice::plant(shared.sample, shared.places, of_buckets, level.log2, level.trees[blockIdx.x], comp);
+  block::plant_splitters(
+    [&](int place) -> Key const& { return choice::sorted_at(shared.sample, place); },
+    shared.places,
+    of_buckets,
+    level.log2,
+    level.trees[blockIdx.x],
+    comp);
   if constexpr (TriesValues)
   {
     if (level.notes_spreads && which != radix::value_order::other)

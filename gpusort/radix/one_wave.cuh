@@ -12,6 +12,7 @@
 #include <gpusort/block/sort_by_bins.cuh>
 #include <gpusort/block/span.cuh>
 #include <gpusort/block/splitters.cuh>
+#include <gpusort/block/token_sort.cuh>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/radix/bucket_map.h>
 #include <gpusort/radix/findings.cuh>
@@ -156,12 +157,16 @@ struct wave_bucket_between
   __device__ void all(Bits const (&keys)[N], Holds holds, std::uint32_t (&buckets)[N]) const
   {
     // A few at once: ranks of all take registers that keys and values need.
-    constexpr int at_once = 8;
+    constexpr int at_once = 4;
     rank_less less;
     block::splitter_search<rank_type, rank_less> const search{tree, digit_bits, tree.has_repeats, less};
 #pragma unroll
     for (int first = 0; first < N; first += at_once)
     {
+      if (!holds(first))
+      {
+        break; // nor any of those behind
+      }
       rank_type ranks[at_once];
       std::uint32_t found[at_once];
 #pragma unroll
@@ -200,16 +205,18 @@ struct tile_storage
   using splitter_partition = partition_by<wave_bucket_between<Bits, Order>, false>;
 
   using rank_type = typename Order::rank;
-  using choice    = block::
-    splitter_choice<rank_type, rank_less, wave_threads, wave_splitter_items(most_in_wave_bucket_v<Bits, Order, Value>)>;
-  using choice_of_few = block::splitter_choice<rank_type, rank_less, wave_threads, few_wave_splitter_items>;
+  using sample_sort =
+    block::token_sort<rank_type,
+                      wave_threads,
+                      wave_threads * wave_splitter_items(most_in_wave_bucket_v<Bits, Order, Value>)>;
+  using small_sample_sort = block::token_sort<rank_type, wave_threads, wave_threads * few_wave_splitter_items, 4>;
 
   union
   {
     typename partition::shared_storage tile;
     typename splitter_partition::shared_storage tile_to_split;
-    typename choice::shared_storage sample; // both have their keys at the front
-    typename choice_of_few::shared_storage small_sample;
+    typename sample_sort::room sample; // both have their ranks at the front
+    typename small_sample_sort::room small_sample;
   };
   block::span_storage<rank_type, wave_threads> span;
   block::splitter_tree<rank_type> tree;
@@ -353,8 +360,8 @@ __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
 template <class Bits, class Order, class Value>
 __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order order)
 {
-  auto& shared              = block::dynamic_shared<tile_storage<Bits, Order, Value>>();
-  using choice              = typename tile_storage<Bits, Order, Value>::choice;
+  using storage             = tile_storage<Bits, Order, Value>;
+  auto& shared              = block::dynamic_shared<storage>();
   using rank_type           = typename Order::rank;
   constexpr int most        = most_in_wave_bucket_v<Bits, Order, Value>;
   constexpr unsigned splits = radix_size - 1;
@@ -370,7 +377,6 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order
   constexpr int apart        = 8;
   constexpr int at_once      = 3;
   std::uint32_t const stride = n / static_cast<std::uint32_t>(count);
-  rank_type* const samples   = choice::samples(shared.sample);
   static_assert(most_wave_tiles * apart <= wave_threads * 3, "less than there are samples");
 #pragma unroll 1
   for (int first = static_cast<int>(threadIdx.x); first < count; first += wave_threads * at_once)
@@ -393,22 +399,21 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order
     {
       if (first + i * wave_threads < count)
       {
-        samples[number(i)] = order.rank_of(held[i]);
+        shared.sample[static_cast<unsigned>(number(i))] = order.rank_of(held[i]);
       }
     }
   }
-  __syncthreads();
-  rank_less less;
-  if (count <= tile_storage<Bits, Order, Value>::choice_of_few::most_samples)
+  if (count <= wave_threads * few_wave_splitter_items)
   {
-    tile_storage<Bits, Order, Value>::choice_of_few::sort(shared.small_sample, count, less);
+    storage::small_sample_sort::sort(shared.small_sample, static_cast<unsigned>(count));
   }
   else
   {
-    choice::sort(shared.sample, count, less);
+    storage::sample_sort::sort(shared.sample, static_cast<unsigned>(count));
   }
-  choice::place(shared.places, count, radix_size);
+  block::place_splitters(shared.places, count, radix_size);
   __syncthreads();
+  auto const sorted = [&](int place) -> rank_type const& { return shared.sample[static_cast<unsigned>(place)]; };
   // How much of the sample is in front of a rank, or, `with_equals`, not behind it.
   auto const before = [&](rank_type rank, bool with_equals) {
     int low = 0;
@@ -416,7 +421,7 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order
     for (int high = count; low < high;)
     {
       int const middle      = (low + high) / 2;
-      rank_type const other = choice::sorted_at(shared.sample, middle);
+      rank_type const other = sorted(middle);
       if (other < rank || (with_equals && other == rank))
       {
         low = middle + 1;
@@ -428,7 +433,7 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order
     }
     return low;
   };
-  auto const splitter = [&](unsigned s) { return choice::sorted_at(shared.sample, shared.places[s]); };
+  auto const splitter = [&](unsigned s) { return sorted(shared.places[s]); };
   // A key that has a bucket's share of the sample, a heavy one, has to be two splitters, to get a bucket of its own. Where it is but one, it asks a
   // neighbour that is not heavy for its place: the one whose place leaves less of the key in other buckets.
   constexpr std::uint32_t is_heavy = 1, asks_next = 2, asks_last = 4;
@@ -456,7 +461,8 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order
     }
   }
   __syncthreads();
-  choice::plant(shared.sample, shared.places, radix_size, digit_bits, shared.tree, less);
+  rank_less less;
+  block::plant_splitters(sorted, shared.places, radix_size, digit_bits, shared.tree, less);
   __syncthreads();
   bool fits = true;
   if (own < radix_size && !shared.tree.is_of_equals(own))

@@ -482,11 +482,17 @@ __host__ __device__ constexpr bool fits_wave(wave_sample const& sample, std::uin
       && sample.squares * wave_buckets <= sample.all * (sample.all + wave_buckets + unevenly);
 }
 
-/// Keys of a sample by which splitters of a wave are chosen, a thread, at the most, for buckets of up to `most`: more where a full bucket has
-/// little to spare. Odd, so that threads side by side meet different banks of shared memory.
+/// Whether full buckets, of up to `most`, have so much to spare that a sample of half the size says enough of them.
+__host__ __device__ constexpr bool has_small_samples(int most)
+{
+  return most >= 8192;
+}
+
+/// Keys of a sample by which splitters of a wave are chosen, a thread, at the most, for such buckets: powers of two, so that all warps have as
+/// many runs to sort.
 __host__ __device__ constexpr int wave_splitter_items(int most)
 {
-  return most < 8192 ? 17 : 9;
+  return has_small_samples(most) ? 8 : 16;
 }
 
 /// The same where few samples do.
@@ -498,16 +504,25 @@ __host__ __device__ constexpr bool few_splitter_samples_do(std::uint32_t n, int 
   return n / 4 * 15 <= static_cast<std::uint32_t>(most) * wave_buckets;
 }
 
-/// Keys of such a sample of n: 6 for each bucket, or 18 or 34.
+/// Keys of such a sample of n: 6 for each bucket, or 16 or 32.
 __host__ __device__ constexpr int splitter_samples_for(std::uint32_t n, int most)
 {
   return wave_threads * (few_splitter_samples_do(n, most) ? few_wave_splitter_items : wave_splitter_items(most));
 }
 
-/// Whether a wave with splitters sorts n keys sooner than digits do, or merging, if it `asks` a comparator: not if hardly any bucket of equal
-/// width has anything, of few values; nor if one has much of the sample, as where many keys are alike or close together, since blocks then take
-/// long, or give up, unless buckets are small. Records take so long to merge that it always is, if full buckets are so much larger than even ones that
-/// chance will not fill one. For figures see "Uneven keys in one wave" and "Records in one block and in one wave" in docs/performance.md.
+/// Whether a sample is about even, but for the bucket that has most of it.
+__host__ __device__ constexpr bool is_even_but_for_one(wave_sample const& sample)
+{
+  std::uint32_t const others  = sample.all - sample.most;
+  std::uint32_t const squares = sample.squares - sample.most * sample.most;
+  return squares * wave_buckets <= others * (others + wave_buckets + 192); // as fits_wave bears it, at the most
+}
+
+/// Whether a wave with splitters sorts n keys sooner than digits do, or merging, if it `asks` a comparator: not if very few buckets of equal
+/// width have anything, of a handful of values; nor if one has much of the sample, as where many keys are alike or close together, since blocks then
+/// take long, or give up, unless buckets are small, or all others are even, and a small sample will do. Records take so long to merge that it always is, if full
+/// buckets are so much larger than even ones that chance will not fill one. For figures see "Uneven keys in one wave", "A wave's sample" and "Records in
+/// one block and in one wave" in docs/performance.md.
 __host__ __device__ constexpr bool
 is_worth_splitters(wave_sample const& sample, std::uint32_t n, int most, bool asks, bool are_records = false)
 {
@@ -515,7 +530,10 @@ is_worth_splitters(wave_sample const& sample, std::uint32_t n, int most, bool as
   {
     return n / 4 * 7 <= static_cast<std::uint32_t>(most) * wave_buckets;
   }
-  return sample.filled > 16 && (sample.most <= sample.all / 32 || (few_splitter_samples_do(n, most) && !asks));
+  bool const few_do      = few_splitter_samples_do(n, most);
+  bool const is_moderate = sample.filled > 16 && sample.most <= sample.all / 32;
+  bool const is_one_much = has_small_samples(most) && is_even_but_for_one(sample);
+  return is_moderate || (!asks && sample.filled > 8 && (few_do || is_one_much));
 }
 
 /// The most that a bucket may have of such a sample of n: of what a full one has, twice the square root less.

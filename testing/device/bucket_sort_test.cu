@@ -562,10 +562,10 @@ TEST(LaneSort, EverySizeOfGroup)
 }
 
 /// Each block sorts a row of `Most` tokens, of which it has counts[block], and says whether it has touched what is behind its room for them.
-template <class Token, int Threads, int Most>
+template <class Token, int Threads, int Most, int RunItems>
 __global__ void sort_tokens(Token* rows, unsigned const* counts, unsigned* touched)
 {
-  using sorter                 = block::token_sort<Token, Threads, Most>;
+  using sorter                 = block::token_sort<Token, Threads, Most, RunItems>;
   constexpr unsigned untouched = 0x5a5a5a5a;
   __shared__ struct
   {
@@ -590,11 +590,11 @@ __global__ void sort_tokens(Token* rows, unsigned const* counts, unsigned* touch
   }
 }
 
-template <class Token, int Threads, int Most>
+template <class Token, int Threads, int Most, int RunItems = block::most_run_items_v<Token>>
 void check_tokens()
 {
   std::vector<unsigned> const counts = {
-    0,   1,   2,   7,   8,    9,    31,   33,       255,          256,        257,        511,        512,      513,
+    0,   1,   2,   7,   8,    9,    31,   33,       127,          128,        129,        255,          256,        257,        511,        512,      513,
     519, 520, 521, 767, 1023, 1024, 1025, Most / 2, Most / 2 + 1, Most - 257, Most - 256, Most - 255, Most - 1, Most};
   for (std::uint64_t const values : {std::uint64_t{2}, std::uint64_t{40}, ~std::uint64_t{0}})
   {
@@ -613,7 +613,7 @@ void check_tokens()
       auto const begin = expected.begin() + static_cast<std::ptrdiff_t>(row * Most);
       std::sort(begin, begin + counts[row]);
     }
-    runtime::launch(sort_tokens<Token, Threads, Most>,
+    runtime::launch(sort_tokens<Token, Threads, Most, RunItems>,
                     {counts.size(), Threads},
                     nullptr,
                     tokens.data().get(),
@@ -634,6 +634,9 @@ TEST(TokenSort, SizesAboutRunsAndTiles)
   check_tokens<std::uint64_t, 512, 4608>();
   check_tokens<std::uint32_t, 512, 9216>();
   check_tokens<std::uint32_t, 256, 4096>();
+  check_tokens<std::uint32_t, 512, 1536, 4>();
+  check_tokens<std::uint64_t, 512, 1536, 4>();
+  check_tokens<std::uint64_t, 512, 8192>();
 }
 
 } // namespace

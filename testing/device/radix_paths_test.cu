@@ -1072,6 +1072,11 @@ TEST(RadixPaths, WavesOfUpToAMillionKeysThatAreSplitters)
       return;
     }
   }
+  // A dozen values, and nothing else.
+  check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) {
+    return static_cast<std::uint32_t>(mixed(i) % 12 * 300'000'007u);
+  });
+  check_in_waves<std::uint64_t>([](std::size_t i, std::size_t) { return mixed(i) % 12 * 0x1000'0000'0000'0007u; });
   // The least, the greatest, and both next to each other; nearly all are one; and as many of a key as of all others that are like it but for the last bits.
   check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) {
     return mixed(~i) % 20 == 0 ? 0u : mixed(~i) % 20 == 1 ? ~0u : static_cast<std::uint32_t>(denser(i) * 0x1p32);

@@ -310,6 +310,30 @@ TEST(OneWave, SplittersLeaveRoomForChance)
   }
 }
 
+TEST(OneWave, SplittersAreTriedWhereTheyPay)
+{
+  std::mt19937 random(7);
+  auto const is_worth = [&](auto bucket_of, wave_limits const& limits, std::uint32_t n, bool asks) {
+    return radix::is_worth_splitters(wave_sample_of(2048, bucket_of), n, limits.most, asks);
+  };
+  wave_limits const keys = limits_of(8, 0), pairs = limits_of(8, 8);
+  auto const half_alike  = [&] { return random() % 2 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256); };
+  auto const crowds      = [&] { return random() % 3 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256) / 64 * 64; };
+  auto const values      = [&](unsigned count) { return [&, count] { return random() % count * (256 / count); }; };
+  for (std::uint32_t const n : {1u << 16, 1u << 17, 1u << 20})
+  {
+    bool const is_small = n < 1u << 20;
+    // A bucket that has much, in small inputs, and where all others are even and samples small.
+    EXPECT_TRUE(is_worth(half_alike, keys, n, false)) << n;
+    EXPECT_EQ(is_worth(half_alike, pairs, n, false), is_small) << n;
+    EXPECT_FALSE(is_worth(half_alike, keys, n, true)) << n;
+    // Several of them, or about a dozen values; a handful never.
+    EXPECT_EQ(is_worth(values(12), keys, n, false), is_small) << n;
+    EXPECT_FALSE(is_worth(values(5), keys, n, false)) << n;
+    EXPECT_FALSE(is_worth(crowds, keys, n, false)) << n;
+  }
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // rows_for
 
