@@ -12,7 +12,7 @@ namespace gpusort::block
 template <class Token>
 __device__ void put_in_order(Token& a, Token& b)
 {
-  if constexpr (sizeof(Token) > 4)
+  if constexpr (sizeof(Token) == 8)
   {
     // By words: the compiler would make a minimum and a maximum of it, each of which compares.
     asm("{\n"

@@ -47,12 +47,8 @@ class staged_bin_sort
   static_assert(Most <= 1 << place_bits && Most % 32 == 0);
 
   // Where short tokens save room, fewer bins do, too.
-  static constexpr int all_bins_log2 =
-    Most >= 16384 ? 14
-    : Most >= 4096 && Width != token_width::always_short
-      ? 13
-      : 12;
-  using bins = key_bins<Threads, all_bins_log2, false, Most / 6, Full>;
+  static constexpr int all_bins_log2 = Most >= 16384 ? 14 : Most > 4096 && Width != token_width::always_short ? 13 : 12;
+  using bins                         = key_bins<Threads, all_bins_log2, false, Most / 6, Full>;
 
   using rank_type = typename Order::rank;
 

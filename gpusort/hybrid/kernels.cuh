@@ -520,13 +520,12 @@ __global__ void __launch_bounds__(splitter_choice<Key, Compare>::threads)
     block::place_splitters(shared.places, count, of_buckets);
   }
   __syncthreads();
-  block::plant_splitters(
-    [&](int place) -> Key const& { return choice::sorted_at(shared.sample, place); },
-    shared.places,
-    of_buckets,
-    level.log2,
-    level.trees[blockIdx.x],
-    comp);
+  block::plant_splitters([&](int place) -> Key const& { return choice::sorted_at(shared.sample, place); },
+                         shared.places,
+                         of_buckets,
+                         level.log2,
+                         level.trees[blockIdx.x],
+                         comp);
   if constexpr (TriesValues)
   {
     if (level.notes_spreads && which != radix::value_order::other)

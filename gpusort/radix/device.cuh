@@ -388,10 +388,11 @@ private:
         return true;
       }
     }
-    static_assert(!Plan::may_be_wave || most_before_wave <= most_in_cluster(runtime::portable_cluster));
+    constexpr std::size_t most_by_few = most_before_wave(sizeof(Bits));
+    static_assert(!Plan::may_be_wave || most_by_few <= most_in_cluster(runtime::portable_cluster));
     for (unsigned const cluster : cluster_for(n).blocks)
     {
-      if (n <= (Plan::may_be_wave ? most_before_wave : most_in_cluster(cluster))
+      if (n <= (Plan::may_be_wave ? most_by_few : most_in_cluster(cluster))
           && runtime::can_launch_cluster(sort_in_blocks<Bits, IsFloat, Value, sort_class::medium>,
                                          shape_of_sort<Bits, IsFloat, Value, sort_class::medium>(cluster, cluster),
                                          stream))

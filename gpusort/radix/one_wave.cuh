@@ -204,11 +204,9 @@ struct tile_storage
   using partition          = partition_by<wave_bucket_of<Bits, Order>, true>;
   using splitter_partition = partition_by<wave_bucket_between<Bits, Order>, false>;
 
-  using rank_type = typename Order::rank;
-  using sample_sort =
-    block::token_sort<rank_type,
-                      wave_threads,
-                      wave_threads * wave_splitter_items(most_in_wave_bucket_v<Bits, Order, Value>)>;
+  using rank_type   = typename Order::rank;
+  using sample_sort = block::
+    token_sort<rank_type, wave_threads, wave_threads * wave_splitter_items(most_in_wave_bucket_v<Bits, Order, Value>)>;
   using small_sample_sort = block::token_sort<rank_type, wave_threads, wave_threads * few_wave_splitter_items, 4>;
 
   union
@@ -597,18 +595,18 @@ __global__ void __launch_bounds__(wave_threads)
   order_tile_of_wave<typename storage::partition>(shared, shared.tile, bucket_of, tiles, at, seen);
 }
 
-/// How a block sorts a bucket of up to `Most` elements. Of records by short tokens, as shared memory has no room for others.
+/// How a block sorts a bucket of up to `Most` elements: of records by short tokens, as shared memory has no room for as many long ones.
 template <class Bits, class Order, class Value, int Most>
 using wave_sort = std::conditional_t<
-  Order::tells_keys,
-  block::sort_by_bins<Bits, Value, Order, wave_sort_threads, Most / wave_sort_threads, block::full_bins::split>,
+  is_staged_in_wave(sizeof(Bits), !Order::tells_keys),
   block::staged_bin_sort<Bits,
                          Value,
                          Order,
                          wave_sort_threads,
                          Most,
                          block::full_bins::split,
-                         block::token_width::always_short>>;
+                         Order::tells_keys ? block::token_width::as_needed : block::token_width::always_short>,
+  block::sort_by_bins<Bits, Value, Order, wave_sort_threads, Most / wave_sort_threads, block::full_bins::split>>;
 
 /// Where a bucket of a wave belongs, and what has been seen of all keys.
 struct wave_bucket

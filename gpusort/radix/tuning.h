@@ -250,10 +250,11 @@ inline constexpr int wave_buckets         = 256;
 inline constexpr int wave_sort_threads    = 512;
 
 /// Elements of a tile, a thread, at the most, of keys and values of so many bytes: as many as there are registers for. With 17, pairs of u64
-/// took 1 us more at 2^16, and 6 at 2^20, on an H200.
+/// took 1 us more at 2^16, and 6 at 2^20, on an H200. Keys of 16 bytes are fewer, as full buckets are smaller.
 __host__ __device__ constexpr int wave_items(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
-  return is_record || (value_bytes != 0 && (key_bytes > 4 || value_bytes > 4)) ? 16 : 17;
+  bool const is_wide = value_bytes != 0 && (key_bytes > 4 || value_bytes > 4);
+  return is_record || (is_wide && key_bytes <= 8) ? 16 : key_bytes > 8 ? 12 : 17;
 }
 __host__ __device__ constexpr std::size_t
 most_in_wave(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
@@ -268,11 +269,17 @@ most_in_wave(std::size_t key_bytes, std::size_t value_bytes, bool is_record = fa
 __host__ __device__ constexpr int wave_sort_items(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const widest = key_bytes > value_bytes ? key_bytes : value_bytes;
-  return value_bytes == 0 ? (widest <= 4 ? 18 : 17) : widest <= 4 ? 14 : 10;
+  return widest > 8 ? 8 : value_bytes == 0 ? (widest <= 4 ? 18 : 17) : widest <= 4 ? 14 : 10;
 }
 __host__ __device__ constexpr int short_wave_sort_items(std::size_t key_bytes, std::size_t value_bytes)
 {
-  return value_bytes == 0 ? 9 : wave_sort_items(key_bytes, value_bytes);
+  return value_bytes == 0 && key_bytes <= 8 ? 9 : wave_sort_items(key_bytes, value_bytes);
+}
+
+/// Whether blocks of a wave stage the elements of a bucket, whether there are values or not: records, and keys of 16 bytes.
+__host__ __device__ constexpr bool is_staged_in_wave(std::size_t key_bytes, bool is_record)
+{
+  return is_record || key_bytes > 8;
 }
 
 /// Elements of a bucket, at the most. Records are staged in shared memory, of which two blocks have no more.
@@ -282,22 +289,27 @@ most_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes, bool is_reco
   return is_record ? 4800 : wave_sort_threads * wave_sort_items(key_bytes, value_bytes);
 }
 
-/// The same if nearly all are one key: of records, and with values, these are one bin, which is split only if it has no more than 8 a thread
+/// The same if nearly all are one key: of what is staged, and with values, these are one bin, which is split only if it has no more than 8 a thread
 /// (block/bins.cuh).
 __host__ __device__ constexpr int
 most_alike_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
-  return wave_sort_threads * (value_bytes == 0 && !is_record ? wave_sort_items(key_bytes, value_bytes) : 8);
+  bool const are_one_bin = value_bytes != 0 || is_staged_in_wave(key_bytes, is_record);
+  return wave_sort_threads * (are_one_bin ? 8 : wave_sort_items(key_bytes, value_bytes));
 }
 
-/// Up to so many of them a cluster is used all the same. Measured on an H200 with CUDA 13.0, uniform keys in memory, us with a cluster and with
-/// one wave: u32 2^14 21.4 and 22, 2^15 22.3 and 22.0, 2^16 24.8 and 20.2; u64 22.6, 22.7; 24.5, 23.8; 28.7, 23.9; f32 2^15 23.6, 20.1.
-inline constexpr std::size_t most_before_wave = std::size_t{1} << 14;
+/// Up to so many keys of so many bytes a cluster is used all the same. Measured on an H200 with CUDA 13.0, uniform keys in memory, us with a cluster and
+/// with one wave: u32 2^14 21.4 and 22, 2^15 22.3 and 22.0, 2^16 24.8 and 20.2; u64 22.6, 22.7; 24.5, 23.8; 28.7, 23.9; f32 2^15 23.6, 20.1. Of 16 bytes, 2^15,
+/// even ones 29.0 and 27.5, the AND of three 121 and 55: a cluster sorts what it cannot share out digit by digit.
+__host__ __device__ constexpr std::size_t most_before_wave(std::size_t key_bytes)
+{
+  return std::size_t{1} << (key_bytes > 8 ? 13 : 14);
+}
 
 /// Whether one wave sorts keys and values of so many bytes, if there are not too many of them.
 __host__ __device__ constexpr bool has_wave(std::size_t key_bytes, std::size_t value_bytes)
 {
-  return (key_bytes == 4 || key_bytes == 8) && value_bytes <= 8;
+  return ((key_bytes == 4 || key_bytes == 8) && value_bytes <= 8) || (key_bytes == 16 && value_bytes == 0);
 }
 
 /// Elements of a tile of n: as few as do. If one row less than the most would do, tiles have the most all the same, because full ones take fewer

@@ -594,8 +594,9 @@ template <class Token, int Threads, int Most, int RunItems = block::most_run_ite
 void check_tokens()
 {
   std::vector<unsigned> const counts = {
-    0,   1,   2,   7,   8,    9,    31,   33,       127,          128,        129,        255,          256,        257,        511,        512,      513,
-    519, 520, 521, 767, 1023, 1024, 1025, Most / 2, Most / 2 + 1, Most - 257, Most - 256, Most - 255, Most - 1, Most};
+    0,          1,          2,          7,        8,   9,   31,  33,  127,  128,  129,  255,      256,
+    257,        511,        512,        513,      519, 520, 521, 767, 1023, 1024, 1025, Most / 2, Most / 2 + 1,
+    Most - 257, Most - 256, Most - 255, Most - 1, Most};
   for (std::uint64_t const values : {std::uint64_t{2}, std::uint64_t{40}, ~std::uint64_t{0}})
   {
     std::vector<Token> expected;

@@ -931,20 +931,24 @@ TEST(RadixPaths, ASharesLimit)
 {
   check_a_shares_limit<unsigned __int128>(most_of_16, 62);
   check_a_shares_limit<std::uint16_t>(most_of_16, 14);
-  check_a_shares_limit<std::uint32_t>(gpusort::radix::most_before_wave, 30);
+  check_a_shares_limit<std::uint32_t>(gpusort::radix::most_before_wave(4), 30);
 }
 
 /// What one wave of blocks sorts: the least and the most, where tiles get one row more, and some more.
-std::vector<std::size_t> sizes_of_waves()
+std::vector<std::size_t> sizes_of_waves(std::size_t key_bytes = 8)
 {
-  constexpr std::size_t least = gpusort::radix::most_before_wave;
-  constexpr std::size_t most  = gpusort::radix::most_in_wave(8, 0);
+  std::size_t const least     = gpusort::radix::most_before_wave(key_bytes);
+  std::size_t const most      = gpusort::radix::most_in_wave(key_bytes, 0);
   constexpr std::size_t pairs = gpusort::radix::most_in_wave(8, 8);
   if (in_a_hurry())
   {
     return {least + 1, for_old_devices ? std::size_t{70'001} : std::size_t{140'003}}; // tiles of two rows and of three
   }
-  return {least, least + 1, 65'537, most / 8, most / 8 + 1, 300'007, pairs, pairs + 1, most - 1, most, most + 1};
+  std::vector<std::size_t> sizes = {
+    least, least + 1, 65'537, most / 8, most / 8 + 1, 300'007, pairs, pairs + 1, most - 1, most, most + 1};
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [=](std::size_t n) { return n > most + 1; }), sizes.end());
+  return sizes;
 }
 
 template <class Key, class Make>
@@ -1091,6 +1095,35 @@ TEST(RadixPaths, WavesOfUpToAMillionKeysThatAreSplitters)
   check_in_waves<float>([](std::size_t i, std::size_t) {
     return mixed(~i) % 9 == 0 ? (i % 2 == 0 ? 0.0f : -0.0f) : static_cast<float>(denser(i) * denser(~i) - 0.01);
   });
+}
+
+TEST(RadixPaths, WavesOfWideKeys)
+{
+  using key             = unsigned __int128;
+  auto const check_each = [](auto make) {
+    for (std::size_t const n : sizes_of_waves(sizeof(key)))
+    {
+      SCOPED_TRACE(n);
+      check(keys_from<key>(n, [&](std::size_t i) { return make(i, n); }));
+    }
+  };
+  auto const wide = [](std::size_t i) { return key{mixed(i)} << 64 | mixed(~i); };
+  // Even, in order, reversed, one value; in few of the highest bits and in the lowest alone.
+  check_each([=](std::size_t i, std::size_t) { return wide(i); });
+  check_each([](std::size_t i, std::size_t) { return key{i} << 70; });
+  check_each([](std::size_t i, std::size_t n) { return key{n - i} << 3; });
+  check_each([](std::size_t, std::size_t) { return ~key{0}; });
+  check_each([](std::size_t i, std::size_t) { return key{mixed(i) % 0x10'0000u} << 108; });
+  check_each([](std::size_t i, std::size_t) { return ~key{0} - mixed(i) % 0x100'0000u; });
+  // Between splitters: ever denser, few bits, a dozen values, half alike, as many as a bucket has.
+  check_each([=](std::size_t i, std::size_t) { return wide(i) & wide(i * 3 + 1) & wide(~i * 5); });
+  check_each([=](std::size_t i, std::size_t) { return wide(i) >> mixed(i * 7) % 128; });
+  check_each([](std::size_t i, std::size_t) { return key{mixed(i) % 12} * 0x1234'5678'9abc'def1u << 50; });
+  check_each([=](std::size_t i, std::size_t) { return i % 2 == 0 ? key{7} << 90 : wide(i); });
+  check_each([=](std::size_t i, std::size_t) { return mixed(i) % 256 < 9 ? key{mixed(i) % 3} << 100 : wide(i) >> 20; });
+  // Ranks that differ where tokens have no room: neighbours change places, or digits sort.
+  check_each([](std::size_t i, std::size_t n) { return key{mixed(i) % (n / 3)} << 70 | mixed(~i) % 5; });
+  check_each([](std::size_t i, std::size_t n) { return key{mixed(i) % (n / 400)} << 70 | mixed(~i); });
 }
 
 TEST(RadixPaths, WavesWhoseSampleMisleads)
@@ -1527,23 +1560,27 @@ std::size_t launches_for(std::size_t n)
 
 TEST(RadixPaths, ClustersAreOneLaunch)
 {
-  for (std::size_t const n : {std::size_t{9216}, std::size_t{9217}, gpusort::radix::most_before_wave})
+  for (std::size_t const n : {std::size_t{9216}, std::size_t{9217}, gpusort::radix::most_before_wave(8)})
   {
     EXPECT_EQ(launches_for<std::uint64_t>(n) == 1, has_clusters_of(n <= most_of_8 ? 8 : 16)) << n;
   }
-  for (std::size_t const n : {gpusort::radix::most_before_wave + 1, most_of_16})
+  for (std::size_t const n : {gpusort::radix::most_before_wave(8) + 1, most_of_16})
   {
-    EXPECT_EQ(launches_for<unsigned __int128>(n) == 1, has_clusters_of(n <= most_of_8 ? 8 : 16)) << n;
+    EXPECT_EQ(launches_for<std::uint16_t>(n) == 1, has_clusters_of(n <= most_of_8 ? 8 : 16)) << n;
   }
 }
 
 TEST(RadixPaths, WavesAreThreeLaunches)
 {
   // Two that sort, and one for what they leave.
-  for (std::size_t const n : {gpusort::radix::most_before_wave + 1, gpusort::radix::most_in_wave(8, 0)})
+  for (std::size_t const n : {gpusort::radix::most_before_wave(8) + 1, gpusort::radix::most_in_wave(8, 0)})
   {
     EXPECT_EQ(launches_for<std::uint32_t>(n), 3u) << n;
     EXPECT_EQ(launches_for<double>(n), 3u) << n;
+  }
+  for (std::size_t const n : {gpusort::radix::most_before_wave(16) + 1, gpusort::radix::most_in_wave(16, 0)})
+  {
+    EXPECT_EQ(launches_for<unsigned __int128>(n), 3u) << n;
   }
 }
 

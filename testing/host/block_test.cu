@@ -151,7 +151,7 @@ TEST(OneWave, TilesAreFewAndFull)
   for (std::size_t const value_bytes : {0, 8})
   {
     auto const most = static_cast<std::size_t>(radix::wave_threads * radix::wave_items(8, value_bytes));
-    for (std::size_t n = radix::most_before_wave; n <= radix::most_in_wave(8, value_bytes);
+    for (std::size_t n = radix::most_before_wave(8); n <= radix::most_in_wave(8, value_bytes);
          n += n < 100'000 ? 511 : 20'011)
     {
       auto const tile = static_cast<std::size_t>(radix::wave_tile_for(n, 8, value_bytes));
@@ -205,7 +205,7 @@ constexpr wave_limits limits_of(std::size_t key_bytes, std::size_t value_bytes, 
 }
 
 constexpr wave_limits all_wave_limits[] = {
-  limits_of(4, 0), limits_of(8, 0), limits_of(4, 4), limits_of(8, 8), limits_of(16, 0, true)};
+  limits_of(4, 0), limits_of(8, 0), limits_of(16, 0), limits_of(4, 4), limits_of(8, 8), limits_of(16, 0, true)};
 
 TEST(OneWave, EvenKeysPassForEven)
 {
@@ -214,7 +214,8 @@ TEST(OneWave, EvenKeysPassForEven)
   {
     int const capacity = limits.most;
     int const alike    = limits.most_alike;
-    for (std::uint32_t const n : {1u << 14, 1u << 17, 1u << 19, 1u << 20, limits.most_in_all})
+    for (std::uint32_t const n :
+         {1u << 14, 1u << 17, 1u << 19, std::min(1u << 20, limits.most_in_all), limits.most_in_all})
     {
       // All of a sample, or its neighbours always alike.
       for (std::uint32_t const count : {2048u, 512u})
@@ -237,7 +238,7 @@ TEST(OneWave, BucketsThatAreTooLargePassForUneven)
   {
     int const capacity = limits.most;
     int const alike    = limits.most_alike;
-    for (std::uint32_t const n : {1u << 17, 1u << 19, 1u << 20, limits.most_in_all})
+    for (std::uint32_t const n : {1u << 17, 1u << 19, std::min(1u << 20, limits.most_in_all), limits.most_in_all})
     {
       // An eighth of all buckets has a half more than they hold, or, if that is all, one has three times as much.
       double const large    = 1.5 * capacity * 32 < 0.9 * n ? 32 : 1;
@@ -317,9 +318,9 @@ TEST(OneWave, SplittersAreTriedWhereTheyPay)
     return radix::is_worth_splitters(wave_sample_of(2048, bucket_of), n, limits.most, asks);
   };
   wave_limits const keys = limits_of(8, 0), pairs = limits_of(8, 8);
-  auto const half_alike  = [&] { return random() % 2 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256); };
-  auto const crowds      = [&] { return random() % 3 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256) / 64 * 64; };
-  auto const values      = [&](unsigned count) { return [&, count] { return random() % count * (256 / count); }; };
+  auto const half_alike = [&] { return random() % 2 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256); };
+  auto const crowds = [&] { return random() % 3 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256) / 64 * 64; };
+  auto const values = [&](unsigned count) { return [&, count] { return random() % count * (256 / count); }; };
   for (std::uint32_t const n : {1u << 16, 1u << 17, 1u << 20})
   {
     bool const is_small = n < 1u << 20;
