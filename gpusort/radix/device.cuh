@@ -388,11 +388,12 @@ private:
         return true;
       }
     }
-    constexpr std::size_t most_by_few = most_before_wave(sizeof(Bits));
-    static_assert(!Plan::may_be_wave || most_by_few <= most_in_cluster(runtime::portable_cluster));
+    constexpr std::size_t before_wave = most_before_wave(sizeof(Bits));
+    static_assert(!Plan::may_be_wave || before_wave <= most_in_cluster(runtime::portable_cluster));
+    bool const has_wave = has_room_for_wave<IsFloat, Bits, Value>(plan, room);
     for (unsigned const cluster : cluster_for(n).blocks)
     {
-      if (n <= (Plan::may_be_wave ? most_by_few : most_in_cluster(cluster))
+      if (n <= (has_wave ? before_wave : most_in_cluster(cluster))
           && runtime::can_launch_cluster(sort_in_blocks<Bits, IsFloat, Value, sort_class::medium>,
                                          shape_of_sort<Bits, IsFloat, Value, sort_class::medium>(cluster, cluster),
                                          stream))
@@ -516,10 +517,9 @@ private:
                       runtime::at_offset<std::uint32_t>(base, plan.status)};
     std::size_t const processors = runtime::multiprocessors();
 
-    bool in_wave = false;
+    bool const in_wave = has_room_for_wave<IsFloat, Bits, Value>(plan, room);
     if constexpr (Plan::may_be_wave)
     {
-      in_wave = plan.in_wave && wave_bytes<IsFloat, Bits, Value>() <= room;
       static_assert(phases_finish(digits)); // so that the launch of all passes brings home what tiles have
       if (in_wave)
       {
@@ -810,6 +810,20 @@ private:
   static constexpr std::size_t wave_bytes()
   {
     return std::max(sizeof(tile_storage_of<IsFloat, Bits, Value>), sizeof(wave_storage_of<IsFloat, Bits, Value>));
+  }
+
+  /// Whether one wave sorts an input of this plan, where a block can have `room`.
+  template <bool IsFloat, class Bits, class Value, class Plan>
+  static bool has_room_for_wave(Plan const& plan, std::size_t room)
+  {
+    if constexpr (Plan::may_be_wave)
+    {
+      return plan.in_wave && wave_bytes<IsFloat, Bits, Value>() <= room;
+    }
+    else
+    {
+      return false;
+    }
   }
 
   /// Sorts in one wave, or finds that keys are uneven, and leaves them to passes by digits. Clears what those need.

@@ -500,8 +500,8 @@ __host__ __device__ constexpr bool has_small_samples(int most)
   return most >= 8192;
 }
 
-/// Keys of a sample by which splitters of a wave are chosen, a thread, at the most, for such buckets: powers of two, so that all warps have as
-/// many runs to sort.
+/// Keys of a sample by which splitters of a wave are chosen, a thread, at the most, for such buckets: powers of two, so that no run is left to a
+/// second round of few warps.
 __host__ __device__ constexpr int wave_splitter_items(int most)
 {
   return has_small_samples(most) ? 8 : 16;
@@ -530,22 +530,22 @@ __host__ __device__ constexpr bool is_even_but_for_one(wave_sample const& sample
   return squares * wave_buckets <= others * (others + wave_buckets + 192); // as fits_wave bears it, at the most
 }
 
-/// Whether a wave with splitters sorts n keys sooner than digits do, or merging, if it `asks` a comparator: not if very few buckets of equal
-/// width have anything, of a handful of values; nor if one has much of the sample, as where many keys are alike or close together, since blocks then
-/// take long, or give up, unless buckets are small, or all others are even, and a small sample will do. Records take so long to merge that it always is, if full
-/// buckets are so much larger than even ones that chance will not fill one. For figures see "Uneven keys in one wave", "A wave's sample" and "Records in
-/// one block and in one wave" in docs/performance.md.
+/// Whether a wave with splitters sorts n keys sooner than digits do, or merging, if it `asks` a comparator: not if full buckets are hardly larger than
+/// even ones, so that chance fills one; not if few buckets of equal width have anything, of a handful of values; nor if one has much of the sample, as
+/// where many keys are alike or close together, since blocks then take long, or give up, unless buckets are small, or all others are even, and a small
+/// sample will do. Records take so long to merge that it is whatever their sample says. For figures see "Uneven keys in one wave", "Records in one block and
+/// in one wave" and "A wave's sample, and keys of 16 bytes" in docs/performance.md.
 __host__ __device__ constexpr bool
 is_worth_splitters(wave_sample const& sample, std::uint32_t n, int most, bool asks, bool are_records = false)
 {
-  if (are_records)
+  bool const have_room = n / 4 * 7 <= static_cast<std::uint32_t>(most) * wave_buckets;
+  if (are_records || !have_room)
   {
-    return n / 4 * 7 <= static_cast<std::uint32_t>(most) * wave_buckets;
+    return have_room;
   }
-  bool const few_do      = few_splitter_samples_do(n, most);
-  bool const is_moderate = sample.filled > 16 && sample.most <= sample.all / 32;
   bool const is_one_much = has_small_samples(most) && is_even_but_for_one(sample);
-  return is_moderate || (!asks && sample.filled > 8 && (few_do || is_one_much));
+  return sample.most <= sample.all / 32
+      || (!asks && sample.filled > 8 && (few_splitter_samples_do(n, most) || is_one_much));
 }
 
 /// The most that a bucket may have of such a sample of n: of what a full one has, twice the square root less.

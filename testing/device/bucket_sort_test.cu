@@ -638,6 +638,8 @@ TEST(TokenSort, SizesAboutRunsAndTiles)
   check_tokens<std::uint32_t, 512, 1536, 4>();
   check_tokens<std::uint64_t, 512, 1536, 4>();
   check_tokens<std::uint64_t, 512, 8192>();
+  check_tokens<unsigned __int128, 512, 8192>();
+  check_tokens<unsigned __int128, 512, 1536, 4>();
 }
 
 } // namespace

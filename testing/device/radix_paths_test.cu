@@ -806,10 +806,19 @@ std::vector<std::size_t> sizes_of_clusters()
   std::size_t const tile = tile_of(sort_class::large, sizeof(Key));
   if (in_a_hurry())
   {
-    return {tile + 1, most_of_16};
+    return {tile + 1, gpusort::radix::most_before_wave(sizeof(Key)), most_of_16};
   }
-  return {
-    tile + 1, tile + 17, 9216, 9217, 20'011, most_of_8, most_of_8 + 1, most_of_16 - 1, most_of_16, most_of_16 + 1};
+  return {tile + 1,
+          tile + 17,
+          gpusort::radix::most_before_wave(sizeof(Key)),
+          9216,
+          9217,
+          20'011,
+          most_of_8,
+          most_of_8 + 1,
+          most_of_16 - 1,
+          most_of_16,
+          most_of_16 + 1};
 }
 
 template <class Key, class Make>
@@ -944,8 +953,21 @@ std::vector<std::size_t> sizes_of_waves(std::size_t key_bytes = 8)
   {
     return {least + 1, for_old_devices ? std::size_t{70'001} : std::size_t{140'003}}; // tiles of two rows and of three
   }
+  std::size_t const row = std::size_t{gpusort::radix::most_wave_tiles} * gpusort::radix::wave_threads; // of all tiles
   std::vector<std::size_t> sizes = {
-    least, least + 1, 65'537, most / 8, most / 8 + 1, 300'007, pairs, pairs + 1, most - 1, most, most + 1};
+    least,
+    least + 1,
+    65'537,
+    2 * row,
+    2 * row + 1,
+    300'007,
+    590'003,
+    most - row,
+    pairs,
+    pairs + 1,
+    most - 1,
+    most,
+    most + 1};
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [=](std::size_t n) { return n > most + 1; }), sizes.end());
   return sizes;
@@ -1121,17 +1143,31 @@ TEST(RadixPaths, WavesOfWideKeys)
   check_each([](std::size_t i, std::size_t) { return key{mixed(i) % 12} * 0x1234'5678'9abc'def1u << 50; });
   check_each([=](std::size_t i, std::size_t) { return i % 2 == 0 ? key{7} << 90 : wide(i); });
   check_each([=](std::size_t i, std::size_t) { return mixed(i) % 256 < 9 ? key{mixed(i) % 3} << 100 : wide(i) >> 20; });
+  // Two of one in a hundred each beside even ones: where buckets are long, by a large sample.
+  check_each([=](std::size_t i, std::size_t) { return mixed(i) % 50 == 0 ? key{mixed(~i) % 2 + 1} << 126 : wide(i); });
   // Ranks that differ where tokens have no room: neighbours change places, or digits sort.
   check_each([](std::size_t i, std::size_t n) { return key{mixed(i) % (n / 3)} << 70 | mixed(~i) % 5; });
-  check_each([](std::size_t i, std::size_t n) { return key{mixed(i) % (n / 400)} << 70 | mixed(~i); });
+  check_each([](std::size_t i, std::size_t n) { return key{mixed(i) % (n / 40)} << 110 | mixed(~i) % 1'000'000; });
+  // Signed ones, and a bucket that has all that a block sorts, or one more.
+  check(keys_from<__int128>(70'001, [=](std::size_t i) { return static_cast<__int128>(wide(i)) >> i % 3; }));
+  std::size_t const most = gpusort::radix::most_in_wave_bucket(sizeof(key), 0);
+  for (std::size_t const together : {most, most + 1})
+  {
+    SCOPED_TRACE(together);
+    check(keys_from<key>(150'001, [=](std::size_t i) {
+      std::size_t const number = i * 7919 % 150'001; // a permutation
+      key const other          = wide(i) % (key{0xff} << 120);
+      key const half           = key{1} << 127;
+      return number < together ? half + wide(i) % (key{1} << 119) : other < half ? other : other + (key{1} << 120);
+    }));
+  }
 }
-
-TEST(RadixPaths, WavesWhoseSampleMisleads)
+template <class key>
+void check_misleading_samples()
 {
   // What the sample meets is even, and the rest is alike or close together, so that keys go by digits from where tiles have left
   // them: in four passes and in three. Or what it meets is alike, and the rest is even.
-  using key = std::uint64_t;
-  for (std::size_t const n : sizes_of_waves())
+  for (std::size_t const n : sizes_of_waves(sizeof(key)))
   {
     SCOPED_TRACE(n);
     for (key const range : {key{1}, key{60'000}, key{200}, key{10'000'000}})
@@ -1158,7 +1194,10 @@ TEST(RadixPaths, WavesWhoseSampleMisleads)
         }
       }
       check(close);
-      check_order<key, thrust::less<key>, key>(close);
+      if constexpr (sizeof(key) == 8)
+      {
+        check_order<key, thrust::less<key>, key>(close);
+      }
       check(in_three);
       if (range == 1)
       {
@@ -1166,6 +1205,12 @@ TEST(RadixPaths, WavesWhoseSampleMisleads)
       }
     }
   }
+}
+
+TEST(RadixPaths, WavesWhoseSampleMisleads)
+{
+  check_misleading_samples<std::uint64_t>();
+  check_misleading_samples<unsigned __int128>();
 }
 
 TEST(RadixPaths, WavesWhoseTilesAreInOrder)
@@ -1267,6 +1312,12 @@ TEST(RadixPaths, FewValues)
         check_few_values<std::uint64_t>(n, values);
         check_few_values<unsigned __int128>(n, values);
       }
+    }
+    // Beyond a wave of them, which splits a dozen values and more.
+    std::size_t const behind_wave = gpusort::radix::most_in_wave(16, 0) + 13'571;
+    for (std::uint64_t const values : {63u, 64u, 65u})
+    {
+      check_few_values<unsigned __int128>(behind_wave, values);
     }
     check_few_values<std::int16_t>(n, 50);
     check_few_values<std::int64_t>(n, 16);
@@ -1568,6 +1619,7 @@ TEST(RadixPaths, ClustersAreOneLaunch)
   {
     EXPECT_EQ(launches_for<std::uint16_t>(n) == 1, has_clusters_of(n <= most_of_8 ? 8 : 16)) << n;
   }
+  EXPECT_EQ(launches_for<unsigned __int128>(gpusort::radix::most_before_wave(16)) == 1, has_clusters_of(8));
 }
 
 TEST(RadixPaths, WavesAreThreeLaunches)
