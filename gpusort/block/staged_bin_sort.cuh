@@ -46,7 +46,7 @@ class staged_bin_sort
   using longest_token             = std::conditional_t<Width == token_width::as_needed, long_token, short_token>;
   static_assert(Most <= 1 << place_bits && Most % 32 == 0);
 
-  // Where short tokens save room, fewer bins do, too.
+  // Where short tokens save room, fewer bins do, too, and so they do for what two blocks a multiprocessor have room for by that.
   static constexpr int all_bins_log2 = Most >= 16384 ? 14 : Most > 4096 && Width != token_width::always_short ? 13 : 12;
   using bins                         = key_bins<Threads, all_bins_log2, false, Most / 6, Full>;
 

@@ -1,5 +1,5 @@
-// Sorts tokens, unsigned integers in shared memory, however close to each other they are, for what bins do not sort: warps sort runs in their registers,
-// and pairs of runs are merged until one is left. As long for any tokens.
+// Sorts tokens, unsigned integers in shared memory, however close to each other they are, for what bins do not sort, and samples: warps sort runs
+// in their registers, and pairs of runs are merged until one is left. As long for any tokens.
 // Source: Batcher's bitonic sort and merge; a diagonal cuts each pair of runs where a thread's part begins, as Green, McColl and Bader have it.
 #pragma once
 

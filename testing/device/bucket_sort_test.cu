@@ -2,6 +2,7 @@
 // what lanes sort of a bin, and blocks of tokens that bins do not sort.
 #include <testing/support/owned_memory.cuh>
 
+#include <gpusort/block/dynamic_shared.cuh>
 #include <gpusort/block/lane_sort.cuh>
 #include <gpusort/block/token_sort.cuh>
 #include <gpusort/radix/by_buckets.cuh>
@@ -561,20 +562,24 @@ TEST(LaneSort, EverySizeOfGroup)
   check_lanes<std::uint64_t, 32, 8>();
 }
 
+/// Room for tokens, and what is behind it.
+template <class Sorter, int Threads>
+struct tokens_and_behind
+{
+  typename Sorter::room tokens;
+  unsigned behind[Threads];
+};
+
 /// Each block sorts a row of `Most` tokens, of which it has counts[block], and says whether it has touched what is behind its room for them.
 template <class Token, int Threads, int Most, int RunItems>
 __global__ void sort_tokens(Token* rows, unsigned const* counts, unsigned* touched)
 {
   using sorter                 = block::token_sort<Token, Threads, Most, RunItems>;
   constexpr unsigned untouched = 0x5a5a5a5a;
-  __shared__ struct
-  {
-    typename sorter::room tokens;
-    unsigned behind[Threads];
-  } shared;
-  Token* const row           = rows + blockIdx.x * Most;
-  unsigned const count       = counts[blockIdx.x];
-  shared.behind[threadIdx.x] = untouched;
+  auto& shared                 = block::dynamic_shared<tokens_and_behind<sorter, Threads>>();
+  Token* const row             = rows + blockIdx.x * Most;
+  unsigned const count         = counts[blockIdx.x];
+  shared.behind[threadIdx.x]   = untouched;
   for (unsigned i = threadIdx.x; i < count; i += Threads)
   {
     shared.tokens[i] = row[i];
@@ -614,12 +619,13 @@ void check_tokens()
       auto const begin = expected.begin() + static_cast<std::ptrdiff_t>(row * Most);
       std::sort(begin, begin + counts[row]);
     }
-    runtime::launch(sort_tokens<Token, Threads, Most, RunItems>,
-                    {counts.size(), Threads},
-                    nullptr,
-                    tokens.data().get(),
-                    static_cast<unsigned const*>(of_blocks.data().get()),
-                    touched.data().get());
+    runtime::launch(
+      sort_tokens<Token, Threads, Most, RunItems>,
+      {counts.size(), Threads, sizeof(tokens_and_behind<block::token_sort<Token, Threads, Most, RunItems>, Threads>)},
+      nullptr,
+      tokens.data().get(),
+      static_cast<unsigned const*>(of_blocks.data().get()),
+      touched.data().get());
     require(cudaDeviceSynchronize(), "sort tokens");
     thrust::host_vector<Token> const sorted = tokens;
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), sorted.begin())) << values << " values";
