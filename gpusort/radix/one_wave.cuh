@@ -207,6 +207,7 @@ struct tile_storage
   using rank_type   = typename Order::rank;
   using sample_sort = block::
     token_sort<rank_type, wave_threads, wave_threads * wave_splitter_items(most_in_wave_bucket_v<Bits, Order, Value>)>;
+  // Runs of 128, so that most warps have one.
   using small_sample_sort = block::token_sort<rank_type, wave_threads, wave_threads * few_wave_splitter_items, 4>;
 
   union
