@@ -104,14 +104,11 @@ struct record_order : record_number
     }
     else
     {
-#ifdef __CUDA_ARCH__
-#  pragma unroll
-#endif
-      for (unsigned w = 0; w < words; ++w)
-      {
-        high = w == word ? record.at[w] : high;
-        low  = is_wide && w + 1 == word ? record.at[w] : low;
-      }
+      // No loop: before it is unrolled, compilers take the records that a thread holds for an array in memory.
+      std::uint32_t const second = record.at[1];
+      std::uint32_t const third  = record.at[words > 2 ? 2 : 0];
+      high = word == 0 ? record.at[0] : word == 1 ? second : word == 2 ? third : record.at[words > 3 ? 3 : 0];
+      low  = !is_wide ? 0 : word == 1 ? record.at[0] : third;
     }
     return record_number::rank_of(high, low);
   }
