@@ -1,4 +1,4 @@
-// Radix sort on the GPU: in one block, one cluster or one wave of blocks, if it fits; else keys of one or two bytes alone by
+// Radix sort on the GPU: by the blocks of a cluster that search each other's shares, in one block, one cluster or one wave of blocks, if it fits; else keys of one or two bytes alone by
 // counting, others by buckets of the most significant bits, or of equal shares of a sample, which blocks sort; or, where that cannot be or buckets would be
 // too uneven, digit by digit, the least significant first, unless somebody else sorts what is uneven in many digits. Which of these, is decided on the device.
 // Source: Satish, Harris and Garland, section III; one read and one write a digit after Adinets and Merrill's onesweep.
@@ -8,6 +8,7 @@
 #include <gpusort/radix/by_counts.cuh>
 #include <gpusort/radix/by_curve.cuh>
 #include <gpusort/radix/by_digits.cuh>
+#include <gpusort/radix/by_search.cuh>
 #include <gpusort/radix/glance.cuh>
 #include <gpusort/radix/key_order.h>
 #include <gpusort/radix/moves.cuh>
@@ -182,11 +183,13 @@ struct device_with
     /// Most elements that one block sorts on every device.
     static constexpr std::size_t most_in_block()
     {
-      return counts_in_block                              ? most_bytes_in_block
-           : large_bytes() <= runtime::least_shared_bytes ? tile_of(sort_class::large)
-           : medium_bytes() <= runtime::least_shared_bytes
-             ? tile_of(sort_class::medium)
-             : tile_of(sort_class::small);
+      return counts_in_block ? most_bytes_in_block : tile_of(whole());
+    }
+
+    /// Blocks that sort whole inputs: medium ones, if every device has room for them.
+    static constexpr sort_class whole()
+    {
+      return medium_bytes() <= runtime::least_shared_bytes ? sort_class::medium : sort_class::small;
     }
 
     static constexpr std::size_t tile_of(sort_class c)
@@ -238,14 +241,10 @@ struct device_with
       return with_long ? most_of<sort_class::long_bucket>() : most_of<sort_class::bucket>();
     }
 
-    /// Shared memory of medium blocks, and of large ones.
+    /// Shared memory of medium blocks.
     static constexpr std::size_t medium_bytes()
     {
       return sizeof(block_sort_storage<bits, is_float, carried, sort_class::medium>);
-    }
-    static constexpr std::size_t large_bytes()
-    {
-      return sizeof(block_sort_storage<bits, is_float, carried, sort_class::large>);
     }
 
   private:
@@ -362,15 +361,16 @@ private:
                             std::size_t n,
                             buffers<Bits, Value> const& at)
   {
-    findings<Bits>* const none = nullptr;
-    if (n <= Plan::tile_of(sort_class::small))
+    if (search(stream, order, n, at))
     {
-      sort_blocks<IsFloat, sort_class::small>(stream, order, 1, none, {}, n, 0, at);
       return true;
     }
-    // Otherwise an input of a large block could be left to what needs scratch, with a plan that has none.
-    static_assert(Plan::large_bytes() > runtime::least_shared_bytes
-                  || Plan::medium_bytes() <= runtime::least_shared_bytes);
+    findings<Bits>* const none = nullptr;
+    if (n <= Plan::tile_of(Plan::whole()))
+    {
+      sort_blocks<IsFloat, Plan::whole()>(stream, order, 1, none, {}, n, 0, at);
+      return true;
+    }
     if (Plan::medium_bytes() > room)
     {
       return false;
@@ -379,14 +379,6 @@ private:
     {
       sort_blocks<IsFloat, sort_class::medium>(stream, order, 1, none, {}, n, 0, at);
       return true;
-    }
-    if constexpr (Plan::tile_of(sort_class::medium) < Plan::tile_of(sort_class::large))
-    {
-      if (n <= Plan::tile_of(sort_class::large) && Plan::large_bytes() <= room)
-      {
-        sort_blocks<IsFloat, sort_class::large>(stream, order, 1, none, {}, n, 0, at);
-        return true;
-      }
     }
     constexpr std::size_t before_wave = most_before_wave(sizeof(Bits));
     static_assert(!Plan::may_be_wave || before_wave <= most_in_cluster(runtime::portable_cluster));
@@ -401,6 +393,36 @@ private:
         sort_blocks<IsFloat, sort_class::medium>(
           stream, order, cluster, none, {}, n, 0, plan.with_spare(base, at), cluster);
         return true;
+      }
+    }
+    return false;
+  }
+
+  /// Sorts by the blocks of a cluster that search each other's shares. Returns false if there are too many elements, or no such clusters.
+  template <bool IsFloat, class Bits, class Value>
+  static bool
+  search(cudaStream_t stream, key_order<Bits, IsFloat> const& order, std::size_t n, buffers<Bits, Value> const& at)
+  {
+    auto const kernel = sort_by_search<Bits, IsFloat, Value>;
+    using storage     = search_storage<Bits>;
+    if (n > std::size_t{most_cluster_blocks} * storage::threads)
+    {
+      return false;
+    }
+    std::size_t const room = std::min(sizeof(storage), runtime::shared_bytes_of_device());
+    for (unsigned blocks = search_blocks_for(n); blocks != 0;
+         blocks          = blocks > runtime::portable_cluster ? runtime::portable_cluster : 0)
+    {
+      std::size_t const share = runtime::blocks_for(n, blocks);
+      if (share <= storage::threads)
+      {
+        int const threads = static_cast<int>((share + 31) / 32 * 32);
+        runtime::launch_shape const shape{blocks, threads, storage::bytes_for(threads), room, blocks};
+        if (runtime::can_launch_cluster(kernel, shape, stream))
+        {
+          runtime::launch(kernel, shape, stream, order, n, share, at.keys[0], at.values[0]);
+          return true;
+        }
       }
     }
     return false;

@@ -58,19 +58,17 @@ __host__ __device__ constexpr pass_shape pass_shape_for(std::size_t key_bytes, s
   return {256, 12, 3, false, false, 0, value_bytes == 0 ? most_digits : 0};
 }
 
-/// The blocks that sort what fits them. For whole inputs: as few elements a thread as do, because instructions that are executed once have to be
-/// fetched, which takes longer than they do; large blocks are for what is too much for medium ones and, as keys are short, not for one block.
-/// Medium blocks sort the shares of a cluster too, and buckets where crowded ones are listed. For buckets: so that two or three blocks fit a
+/// The blocks that sort what fits them. For whole inputs medium ones, or small ones, where not every device has room for these. Medium blocks sort the shares of a cluster too, and buckets where crowded ones are listed. For buckets: so that two or three blocks fit a
 /// multiprocessor. Long buckets are those of inputs too large for 2^16 of mean_bucket, of others that are not quite even, if they are keys alone, and those by a curve where
 /// short ones have too little to spare. Counted ones
 /// are those of inputs too large for these, of keys of 4 bytes alone.
-/// Measured on an H200 with CUDA 13.0, uniform u32 in memory, us for the whole sort with small blocks of 256 x 8 and of 512 x 4: 1000 9.7, 8.6; 2000 10.4,
-/// 8.8; with blocks of 512 x 15 and of 512 x 9: 4096 14.0, 11.9; 2^14, in a cluster, 25.1, 20.7; 7000, in one block and in a cluster, 14.9, 18.9.
+/// Measured on an H200 with CUDA 13.0, uniform u32 in memory, us for the whole sort with blocks of 512 x 15 and of 512 x 9: 4096 14.0, 11.9; 2^14, in a cluster, 25.1,
+/// 20.7; 7000, in one block and in a cluster, 14.9, 18.9. Instructions that are executed once have to be fetched, which takes longer than they do: with blocks of 512 x 4, up to
+/// 2048 took 0.7 us less, and have not been worth a kernel since such inputs are sorted by search, where there are clusters.
 enum class sort_class
 {
   small,
   medium,
-  large,
   bucket,
   long_bucket,
   counted_bucket
@@ -95,12 +93,11 @@ __host__ __device__ constexpr sort_shape sort_shape_for(std::size_t key_bytes, s
   bool const short_keys = key_bytes <= 4 && value_bytes == 0;
   bool const is_wide    = key_bytes > 8 || value_bytes > 8;
   bool const is_bucket  = c == sort_class::bucket || c == sort_class::long_bucket;
-  return c == sort_class::small               ? sort_shape{512, 4}
-       : c == sort_class::large && short_keys ? sort_shape{512, 15}
-       : is_bucket && short_keys              ? sort_shape{256, 18}
-       : is_bucket && is_wide                 ? sort_shape{1024, 5}
-       : c == sort_class::long_bucket         ? sort_shape{1024, key_bytes > 4 && value_bytes > 0 ? 11 : 18}
-                                              : sort_shape{512, 9};
+  return c == sort_class::small       ? sort_shape{512, 4}
+       : is_bucket && short_keys      ? sort_shape{256, 18}
+       : is_bucket && is_wide         ? sort_shape{1024, 5}
+       : c == sort_class::long_bucket ? sort_shape{1024, key_bytes > 4 && value_bytes > 0 ? 11 : 18}
+                                      : sort_shape{512, 9};
 }
 
 /// Elements that a block sorts: no more of a bucket than a medium block, which sorts it if it is crowded.
@@ -216,6 +213,23 @@ __host__ __device__ constexpr rereading_shape rereading_shape_for(std::size_t ke
 
 /// The most that any device has.
 inline constexpr unsigned most_cluster_blocks = 16;
+
+/// Elements of a block that searches the shares of others, one a thread. More take longer than what sorts by value (in_cluster.cuh), if keys are even. Measured on an
+/// H200 with CUDA 13.0, us for the whole sort, by search, and by value if keys are even and if they are the AND of three: u32 2^14 19.0, 16.8, 33; u64 12,000 21.3,
+/// 19.7, 32; 2^14 27, 19.2, 55.
+__host__ __device__ constexpr int search_threads(std::size_t key_bytes)
+{
+  return key_bytes > 8 ? 512 : key_bytes > 4 ? 768 : 1024;
+}
+inline constexpr int search_group = 256; // threads of a block whose elements are sorted before all are
+
+/// Blocks that search each other's shares of n elements. Measured on an H200 with CUDA 13.0, u32, whatever they are, us for the whole sort with 8 blocks and with 16,
+/// where an empty kernel takes 5.0 to 5.5: 256 7.0, 7.9; 1000 7.3, 8.2; 2000 8.0, 8.3; 4096 10.0, 9.1; u64 256 7.4, 8.5; 1000 8.0, 8.9; 2000 9.1, 9.2; 4096 12.3,
+/// 10.8.
+constexpr unsigned search_blocks_for(std::size_t n)
+{
+  return n <= 2048 ? 8 : most_cluster_blocks;
+}
 
 /// Blocks of a cluster that sorts a whole input, the better choice first. Measured on an H200, uniform keys in the cache, in
 /// us with 8 and with 16; the border, 9216, lies between these: u32 2^13 14.4, 15.3; 2^14 15.4, 16.0; 2^15 17.8, 16.9; u64

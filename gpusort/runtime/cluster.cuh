@@ -24,15 +24,36 @@ __device__ inline unsigned block_of_cluster()
 #endif
 }
 
-/// A barrier for all threads of a cluster: what they wrote before, to shared or device memory, all see afterwards.
-__device__ inline void sync_cluster()
+/// A barrier for all threads of a cluster in two steps: what they wrote before they arrive, to shared or device memory, all see that have waited. Each
+/// thread takes both, by turns.
+__device__ inline void arrive_at_cluster()
 {
 #if __CUDA_ARCH__ >= 900
   __cluster_barrier_arrive();
+#endif
+}
+__device__ inline void wait_for_cluster()
+{
+#if __CUDA_ARCH__ >= 900
   __cluster_barrier_wait();
 #else
   __syncthreads();
 #endif
+}
+
+/// Arrives at a barrier behind which nobody looks at what was written before: it says that this thread has begun.
+__device__ inline void begin_in_cluster()
+{
+#if __CUDA_ARCH__ >= 900
+  __cluster_barrier_arrive_relaxed();
+#endif
+}
+
+/// Both at once.
+__device__ inline void sync_cluster()
+{
+  arrive_at_cluster();
+  wait_for_cluster();
 }
 
 /// The object in a block's shared memory that is where `shared` is in this one's. Blocks may not leave while others read.

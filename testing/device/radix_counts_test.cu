@@ -131,7 +131,6 @@ std::vector<std::size_t> sizes(std::size_t key_bytes)
         count_rows * block_row,
         static_cast<std::size_t>(sort_tile_for(key_bytes, 0, sort_class::small)),
         static_cast<std::size_t>(sort_tile_for(key_bytes, 0, sort_class::medium)),
-        static_cast<std::size_t>(sort_tile_for(key_bytes, 0, sort_class::large)),
         most_bytes_in_block,
         most_in_cluster(most_cluster_blocks),
         tile,

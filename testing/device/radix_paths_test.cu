@@ -1,4 +1,4 @@
-// The ways through the radix sort: one block, a cluster, or many blocks by buckets or by digits, digits that never vary, input that is in
+// The ways through the radix sort: blocks that search each other's shares, one block, a cluster, or many blocks by buckets or by digits, digits that never vary, input that is in
 // order or reversed.
 #include <testing/support/cases.h>
 #include <testing/support/device_memory.cuh>
@@ -135,14 +135,28 @@ std::vector<std::size_t> sizes(std::size_t key_bytes)
 {
   std::size_t const small  = tile_of(sort_class::small, key_bytes);
   std::size_t const medium = tile_of(sort_class::medium, key_bytes);
-  std::size_t const tile   = tile_of(sort_class::large, key_bytes);
   if (in_a_hurry())
   {
-    return {
-      2, 513, small + 1, medium + 1, tile, tile + 1, for_old_devices ? std::size_t{20'011} : std::size_t{130'007}};
+    return {2, 513, small + 1, medium, medium + 1, for_old_devices ? std::size_t{20'011} : std::size_t{130'007}};
   }
-  return {2,         3,          33,     511,        512,      513,  1025,     small - 1, small,   small + 1,
-          2 * small, medium - 1, medium, medium + 1, tile - 1, tile, tile + 1, 50'021,    130'007, 300'007};
+  return {2,
+          3,
+          33,
+          511,
+          512,
+          513,
+          1025,
+          small - 1,
+          small,
+          small + 1,
+          2 * small,
+          medium - 1,
+          medium,
+          medium + 1,
+          7'681,
+          50'021,
+          130'007,
+          300'007};
 }
 
 template <class Key, class Make>
@@ -303,7 +317,7 @@ TEST(RadixPaths, KeysThatABlockMerges)
 {
   // Many bins that are full, or one that has much and some more, or neighbouring ones that are all rather full; zeros of both signs among these, which
   // share a rank; the greatest key; few values, which keys alone leave to bins; and one key far from all others.
-  std::vector<std::size_t> sizes = {700, 1025, 2040, 2049, 3001, 4095, 4096, 4097, 4600, 7000};
+  std::vector<std::size_t> sizes = {700, 1025, 2040, 2049, 3001, 4095, 4096, 4097, 4600};
   if (in_a_hurry())
   {
     sizes = {1025, 4097};
@@ -403,6 +417,126 @@ TEST(RadixPaths, EveryKeyInOneBucketOfEveryDigit)
   }
 }
 
+/// Sorts n keys, made from their positions, by blocks that search each other's shares: alone and with their positions as values, in a cluster of that many blocks.
+template <class Key, class Make>
+void check_search(std::size_t n, unsigned blocks, Make make)
+{
+  using bits                = gpusort::radix::bits_t<Key>;
+  using order_of_keys       = gpusort::radix::key_order_t<Key>;
+  constexpr bool is_float   = gpusort::radix::kind_of<Key>() == gpusort::radix::key_kind::floating_point;
+  using storage             = gpusort::radix::search_storage<bits>;
+  order_of_keys const order = make_key_order<Key, thrust::less<Key>>();
+  std::size_t const share   = gpusort::runtime::blocks_for(n, blocks);
+  int const threads         = static_cast<int>((share + 31) / 32 * 32);
+  gpusort::runtime::launch_shape const shape{blocks, threads, storage::bytes_for(threads), sizeof(storage), blocks};
+  auto const alone = gpusort::radix::sort_by_search<bits, is_float, gpusort::block::no_values>;
+  auto const with  = gpusort::radix::sort_by_search<bits, is_float, std::uint32_t>;
+  if (blocks > 1 && !gpusort::runtime::can_launch_cluster(alone, shape, nullptr))
+  {
+    return; // ClustersThatDevicesHave says where there are such clusters
+  }
+
+  std::vector<Key> const keys = keys_from<Key>(n, make);
+  std::vector<std::uint32_t> expected(n);
+  std::iota(expected.begin(), expected.end(), 0u);
+  thrust::device_vector<Key> sorted(keys.begin(), keys.end()), sorted_with(keys.begin(), keys.end());
+  thrust::device_vector<std::uint32_t> positions(expected.begin(), expected.end());
+  std::stable_sort(expected.begin(), expected.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return order.rank_of(bits_of(keys[a])) < order.rank_of(bits_of(keys[b]));
+  });
+  auto const bits_in = [](thrust::device_vector<Key>& range) {
+    return reinterpret_cast<bits*>(thrust::raw_pointer_cast(range.data()));
+  };
+  gpusort::block::no_values* const none = nullptr;
+  gpusort::runtime::launch(alone, shape, nullptr, order, n, share, bits_in(sorted), none);
+  gpusort::runtime::launch(
+    with, shape, nullptr, order, n, share, bits_in(sorted_with), thrust::raw_pointer_cast(positions.data()));
+  thrust::host_vector<Key> const is = sorted, is_with = sorted_with;
+  thrust::host_vector<std::uint32_t> const from = positions;
+  std::size_t wrong                             = 0;
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    Key const& right = keys[expected[i]];
+    wrong += std::memcmp(&is[i], &right, sizeof(Key)) != 0 || std::memcmp(&is_with[i], &right, sizeof(Key)) != 0
+          || from[i] != expected[i];
+  }
+  EXPECT_EQ(wrong, 0u) << n << " keys of " << sizeof(Key) << " bytes, " << blocks << " blocks";
+}
+
+template <class Key, class Make>
+void check_search_in_every_shape(Make make)
+{
+  // One element; shares of less than a warp, of whole warps, of one lane more, and full ones; last blocks with fewer, and with none.
+  constexpr std::size_t most = gpusort::radix::search_threads(sizeof(Key));
+  for (unsigned const blocks : {1u, 2u, 8u, 16u})
+  {
+    for (std::size_t const n :
+         {std::size_t{1},
+          std::size_t{2},
+          std::size_t{blocks * 7 + 1},
+          std::size_t{blocks * 32},
+          blocks * 32 + std::size_t{1},
+          blocks * (most - 32) - blocks / 2,
+          blocks * most - 1,
+          blocks * most})
+    {
+      check_search<Key>(n, blocks, make);
+    }
+  }
+}
+
+TEST(RadixPaths, BlocksThatSearchInEveryShape)
+{
+  // Keys of which few are alike, keys of few values, and the greatest and the least, among them such as share a rank.
+  check_search_in_every_shape<std::uint32_t>([](std::size_t i) { return static_cast<std::uint32_t>(mixed(i)); });
+  check_search_in_every_shape<std::uint64_t>([](std::size_t i) {
+    return mixed(i) % 3 == 0 ? ~std::uint64_t{0} : mixed(i) % 3 == 1 ? 0 : mixed(i);
+  });
+  check_search_in_every_shape<std::int16_t>([](std::size_t i) {
+    return static_cast<std::int16_t>(mixed(i) % 5 * 9000);
+  });
+  check_search_in_every_shape<float>([](std::size_t i) {
+    return i % 3 == 0 ? -0.0f : i % 3 == 1 ? 0.0f : static_cast<float>(static_cast<std::int64_t>(mixed(i)));
+  });
+  check_search_in_every_shape<unsigned __int128>([](std::size_t i) {
+    return static_cast<unsigned __int128>(mixed(i) % 3) << 64 | (mixed(i) % 7 < 3 ? mixed(~i) % 3 : mixed(~i));
+  });
+  check_search_in_every_shape<unsigned __int128>([](std::size_t i) {
+    return mixed(i) % 2 == 0 ? ~static_cast<unsigned __int128>(0) - mixed(~i) % 2 : mixed(i);
+  });
+}
+
+TEST(RadixPaths, SmallInputsThatBlocksSearch)
+{
+  // Where 8 blocks take the place of one, and 16 theirs, the most, and some more.
+  std::vector<std::size_t> sizes = {
+    127, 255, 256, 1023, 1024, 1537, 2047, 2048, 2049, 3001, 4096, 4097, 8192, 8193, 12'001, 16'383, 16'384, 16'385};
+  if (in_a_hurry())
+  {
+    sizes = {127, 2049, 8192, 16'384};
+  }
+  for (std::size_t const n : sizes)
+  {
+    SCOPED_TRACE(n);
+    check(keys_from<std::uint8_t>(n, [](std::size_t i) { return static_cast<std::uint8_t>(mixed(i)); }));
+    check(keys_from<std::uint16_t>(n, [](std::size_t i) { return static_cast<std::uint16_t>(mixed(i) & mixed(~i)); }));
+    check(keys_from<std::int32_t>(n, [](std::size_t i) { return static_cast<std::int32_t>(mixed(i)); }));
+    check(keys_from<std::uint32_t>(n, [](std::size_t i) {
+      return mixed(i) % 5 < 2 ? ~0u : static_cast<std::uint32_t>(i);
+    }));
+    check(
+      keys_from<std::int64_t>(n, [](std::size_t i) { return static_cast<std::int64_t>(mixed(i) >> mixed(~i) % 64); }));
+    check(keys_from<double>(n, [](std::size_t i) {
+      return i % 5 == 0 ? std::numeric_limits<double>::quiet_NaN()
+           : i % 5 == 1 ? (mixed(i) % 2 == 0 ? 0.0 : -0.0)
+                        : static_cast<double>(static_cast<std::int64_t>(mixed(i)));
+    }));
+    check(keys_from<unsigned __int128>(n, [](std::size_t i) {
+      return static_cast<unsigned __int128>(mixed(i) % 16) << 100 | mixed(~i) % 16;
+    }));
+  }
+}
+
 /// The least n, and a few more, whose tiles have all their places in use.
 template <class Key>
 std::size_t full_tiles(std::size_t value_bytes)
@@ -413,6 +547,10 @@ std::size_t full_tiles(std::size_t value_bytes)
   while (gpusort::radix::rows_for(n, shape.threads, shape.items, blocks) < shape.items)
   {
     n += static_cast<std::size_t>(shape.threads);
+  }
+  if (gpusort::radix::has_wave(sizeof(Key), value_bytes))
+  {
+    n = std::max(n, gpusort::radix::most_in_wave(sizeof(Key), value_bytes) + 1);
   }
   return n + 7;
 }
@@ -799,17 +937,21 @@ TEST(RadixPaths, ASampleThatIsAllAlike)
 constexpr std::size_t most_of_8  = gpusort::radix::most_in_cluster(8);
 constexpr std::size_t most_of_16 = gpusort::radix::most_in_cluster(16);
 
-/// The least that takes a cluster, the most that one of either size takes, where 16 blocks take the place of 8, and some more.
+/// The least that takes a cluster, and the least that is not sorted by search, the most that one of either size takes, where 16 blocks take the place of 8, and some more.
 template <class Key>
 std::vector<std::size_t> sizes_of_clusters()
 {
-  std::size_t const tile = tile_of(sort_class::large, sizeof(Key));
+  std::size_t const tile = tile_of(sort_class::medium, sizeof(Key));
+  std::size_t const by_search =
+    gpusort::radix::most_cluster_blocks * static_cast<std::size_t>(gpusort::radix::search_threads(sizeof(Key)));
   if (in_a_hurry())
   {
-    return {tile + 1, gpusort::radix::most_before_wave(sizeof(Key)), most_of_16};
+    return {by_search + 1, gpusort::radix::most_before_wave(sizeof(Key)), most_of_16};
   }
   return {tile + 1,
           tile + 17,
+          by_search,
+          by_search + 1,
           gpusort::radix::most_before_wave(sizeof(Key)),
           9216,
           9217,
@@ -1652,7 +1794,7 @@ TEST(RadixPaths, ClustersThatDevicesHave)
 TEST(RadixPaths, OneBlockTakesNoScratch)
 {
   std::uint32_t* const none = nullptr;
-  std::size_t const tile    = tile_of(sort_class::large, sizeof(std::uint32_t));
+  std::size_t const tile    = tile_of(sort_class::medium, sizeof(std::uint32_t));
   EXPECT_EQ(gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), none, none + tile), 0u);
   EXPECT_GT(gpusort::workspace_bytes(gpusort::radix_sort(thrust::device), none, none + tile + 1), 0u);
 }

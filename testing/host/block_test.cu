@@ -684,7 +684,6 @@ void expect_that_radix_fits()
   using split  = radix::bucket_partition<Bits, false, Value, radix::bucket_map<Bits>>;
   using small  = radix::block_sort_storage<Bits, false, Value, radix::sort_class::small>;
   using medium = radix::block_sort_storage<Bits, false, Value, radix::sort_class::medium>;
-  using large  = radix::block_sort_storage<Bits, false, Value, radix::sort_class::large>;
   EXPECT_LE(sizeof(typename pass::shared_storage), most_shared_bytes);
   EXPECT_LE(sizeof(typename split::shared_storage), most_shared_bytes);
   EXPECT_LE(sizeof(small), most_shared_bytes);
@@ -701,7 +700,6 @@ void expect_that_radix_fits()
   if (sizeof(Bits) <= 8 && radix::value_bytes_v<Value> <= 8)
   {
     EXPECT_LE(sizeof(medium), most_shared_bytes);
-    EXPECT_LE(sizeof(large), most_shared_bytes);
   }
   EXPECT_LE(sizeof(medium), std::size_t{99} * 1024) << "what every device has from compute capability 8.6 on";
 }

@@ -127,7 +127,7 @@ std::vector<std::size_t> sizes()
         auto const merged = merge::many_way_shape_for(key_bytes, moved_bytes, c);
         add(merged.threads, merged.sort_items);
       }
-      for (radix::sort_class const c : {radix::sort_class::small, radix::sort_class::medium, radix::sort_class::large})
+      for (radix::sort_class const c : {radix::sort_class::small, radix::sort_class::medium})
       {
         auto const whole = radix::sort_shape_for(key_bytes, moved_bytes, c);
         add(whole.threads, whole.items);
