@@ -79,9 +79,8 @@ run_sanitizer() {
   # The slowest first, so that it does not end alone.
   local tools=${GPUSORT_SANITIZE_TOOLS:-racecheck memcheck initcheck synccheck}
   local tests=${GPUSORT_SANITIZE_TESTS:-.} tool source program jobs=()
-  # Racecheck takes up to half a minute for each launch of a cluster. So it gets code for devices that have none, where many
-  # blocks sort what a cluster would, and of clusters one test of radix sort, whose sizes then take both ways through a small one,
-  # and one of merge sort.
+  # Racecheck takes up to half a minute for each launch of a cluster. So it gets code for devices that have none, where one block or many
+  # sort what a cluster would, and of clusters one test of radix sort, of small ones, and one of merge sort.
   local without_clusters=$build/without_clusters
   if [[ $tools == *racecheck* ]]; then
     build=$without_clusters GPUSORT_CMAKE_ARGS="${GPUSORT_CMAKE_ARGS:-} -DCMAKE_CUDA_ARCHITECTURES=75-virtual" \
@@ -97,7 +96,7 @@ run_sanitizer() {
         continue
       fi
       if [[ $program == */radix_paths_test ]]; then
-        jobs+=("$tool" "$program" RadixPaths.ReversedWithEqualKeysStaysStable)
+        jobs+=("$tool" "$program" RadixPaths.ClustersOfFewBlocks)
         program=${program%_test}_old_code_test
       elif [[ $program == */comparison_paths_test ]]; then
         jobs+=("$tool" "$program" ComparisonPathsOfWords.OfAClusterStaysInOrder)

@@ -39,12 +39,14 @@ struct search_storage
   // A run of the greatest rank; and those of the blocks, of later ones than this each rank's successor. Each has a place for every thread of the block.
   alignas(16) rank shares[runs * threads];
 
-  /// What so many threads take: the less it is, the sooner multiprocessors that do something else have room for it.
-  static constexpr std::size_t bytes_for(int threads_of_block)
+  /// What so many threads of so many blocks take: the less it is, the sooner multiprocessors that do something else have room for it.
+  static constexpr std::size_t bytes_for(int threads_of_block, unsigned blocks)
   {
     return sizeof(search_storage)
-         - static_cast<std::size_t>(threads - threads_of_block) * static_cast<std::size_t>(runs) * sizeof(rank);
+         - static_cast<std::size_t>(runs * threads - (1 + static_cast<int>(blocks)) * threads_of_block) * sizeof(rank);
   }
+
+  static_assert(threads % search_group == 0, "the last group is filled up");
 };
 
 /// The next integer, if there is one. A rank is less than another if its successor is not greater, unless that is the greatest there is.
@@ -260,7 +262,7 @@ __device__ int sort_share(search_storage<Bits>& shared, Rank own, Rank* sorted)
 }
 
 /// Sorts n elements where they are. Each block has `share` of them, the last ones fewer or none.
-/// Grid: one cluster, with share x blocks >= n. Block: `share` threads, rounded up to whole warps. Shared: search_storage::bytes_for them.
+/// Grid: one cluster, with share x blocks >= n. Block: `share` threads, rounded up to whole warps. Shared: search_storage::bytes_for that.
 template <class Bits, bool IsFloat, class Value>
 __global__ void __launch_bounds__(search_storage<Bits>::threads)
   sort_by_search(key_order<Bits, IsFloat> order, int n, int share, Bits* keys, Value* values)

@@ -375,15 +375,18 @@ private:
     {
       return false;
     }
-    if (n <= Plan::tile_of(sort_class::medium))
+    if constexpr (Plan::whole() != sort_class::medium)
     {
-      sort_blocks<IsFloat, sort_class::medium>(stream, order, 1, none, {}, n, 0, at);
-      return true;
+      if (n <= Plan::tile_of(sort_class::medium))
+      {
+        sort_blocks<IsFloat, sort_class::medium>(stream, order, 1, none, {}, n, 0, at);
+        return true;
+      }
     }
     constexpr std::size_t before_wave = most_before_wave(sizeof(Bits));
     static_assert(!Plan::may_be_wave || before_wave <= most_in_cluster(runtime::portable_cluster));
     bool const has_wave = has_room_for_wave<IsFloat, Bits, Value>(plan, room);
-    for (unsigned const cluster : cluster_for(n).blocks)
+    for (unsigned const cluster : cluster_blocks)
     {
       if (n <= (has_wave ? before_wave : most_in_cluster(cluster))
           && runtime::can_launch_cluster(sort_in_blocks<Bits, IsFloat, Value, sort_class::medium>,
@@ -417,7 +420,7 @@ private:
       if (share <= storage::threads)
       {
         int const threads = static_cast<int>((share + 31) / 32 * 32);
-        runtime::launch_shape const shape{blocks, threads, storage::bytes_for(threads), room, blocks};
+        runtime::launch_shape const shape{blocks, threads, storage::bytes_for(threads, blocks), room, blocks};
         if (runtime::can_launch_cluster(kernel, shape, stream))
         {
           runtime::launch(kernel, shape, stream, order, n, share, at.keys[0], at.values[0]);

@@ -1,4 +1,4 @@
-// The blocks of a cluster, which meet at a barrier and read each other's shared memory. A block of a launch without clusters, or
+// The blocks of a cluster, which meet at a barrier and read and write each other's shared memory. A block of a launch without clusters, or
 // of code for devices older than compute capability 9.0, is a cluster by itself.
 #pragma once
 
@@ -56,7 +56,7 @@ __device__ inline void sync_cluster()
   wait_for_cluster();
 }
 
-/// The object in a block's shared memory that is where `shared` is in this one's. Blocks may not leave while others read.
+/// The object in a block's shared memory that is where `shared` is in this one's. Blocks may not leave while others read or write.
 template <class T>
 __device__ T* in_block(T* shared, unsigned block)
 {

@@ -130,6 +130,8 @@ std::vector<std::size_t> sizes(std::size_t key_bytes)
        {block_row,
         count_rows * block_row,
         static_cast<std::size_t>(sort_tile_for(key_bytes, 0, sort_class::small)),
+        std::size_t{2048},
+        most_cluster_blocks * static_cast<std::size_t>(search_threads(key_bytes)),
         static_cast<std::size_t>(sort_tile_for(key_bytes, 0, sort_class::medium)),
         most_bytes_in_block,
         most_in_cluster(most_cluster_blocks),
@@ -313,8 +315,9 @@ TEST(RadixCounts, ZerosOfBothSigns)
   };
   for_keys<__half, __nv_bfloat16>([&](auto k) {
     using key = typename decltype(k)::type;
-    for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{65'601}
-                                            : std::vector<std::size_t>{7'680, 65'536, 65'537, 200'003, 3'000'017})
+    for (std::size_t const n :
+         in_a_hurry() ? std::vector<std::size_t>{65'601}
+                      : std::vector<std::size_t>{7'680, 16'384, 16'385, 65'536, 65'537, 200'003, 3'000'017})
     {
       for (zeros_among const& input : inputs)
       {

@@ -317,8 +317,9 @@ TEST(RadixPaths, KeysThatABlockMerges)
 {
   // Many bins that are full, or one that has much and some more, or neighbouring ones that are all rather full; zeros of both signs among these, which
   // share a rank; the greatest key; few values, which keys alone leave to bins; and one key far from all others.
+  // What has clusters sorts them by search.
   std::vector<std::size_t> sizes = {700, 1025, 2040, 2049, 3001, 4095, 4096, 4097, 4600};
-  if (in_a_hurry())
+  if (in_a_hurry() && !for_old_devices)
   {
     sizes = {1025, 4097};
   }
@@ -428,12 +429,19 @@ void check_search(std::size_t n, unsigned blocks, Make make)
   order_of_keys const order = make_key_order<Key, thrust::less<Key>>();
   std::size_t const share   = gpusort::runtime::blocks_for(n, blocks);
   int const threads         = static_cast<int>((share + 31) / 32 * 32);
-  gpusort::runtime::launch_shape const shape{blocks, threads, storage::bytes_for(threads), sizeof(storage), blocks};
-  auto const alone = gpusort::radix::sort_by_search<bits, is_float, gpusort::block::no_values>;
-  auto const with  = gpusort::radix::sort_by_search<bits, is_float, std::uint32_t>;
-  if (blocks > 1 && !gpusort::runtime::can_launch_cluster(alone, shape, nullptr))
+  std::size_t const room    = gpusort::runtime::shared_bytes_of_device();
+  std::size_t const bytes   = storage::bytes_for(threads, blocks);
+  gpusort::runtime::launch_shape const shape{blocks, threads, bytes, std::min(sizeof(storage), room), blocks};
+  auto const alone      = gpusort::radix::sort_by_search<bits, is_float, gpusort::block::no_values>;
+  auto const with       = gpusort::radix::sort_by_search<bits, is_float, std::uint32_t>;
+  bool const can_launch = blocks > 1 ? gpusort::runtime::can_launch_cluster(alone, shape, nullptr) : bytes <= room;
+  if (sizeof(storage) <= room)
   {
-    return; // ClustersThatDevicesHave says where there are such clusters
+    EXPECT_EQ(can_launch, blocks == 1 || has_clusters_of(blocks));
+  }
+  if (!can_launch)
+  {
+    return;
   }
 
   std::vector<Key> const keys = keys_from<Key>(n, make);
@@ -476,6 +484,7 @@ void check_search_in_every_shape(Make make)
           std::size_t{blocks * 7 + 1},
           std::size_t{blocks * 32},
           blocks * 32 + std::size_t{1},
+          blocks * std::size_t{257}, // a warp more than a group
           blocks * (most - 32) - blocks / 2,
           blocks * most - 1,
           blocks * most})
@@ -510,7 +519,25 @@ TEST(RadixPaths, SmallInputsThatBlocksSearch)
 {
   // Where 8 blocks take the place of one, and 16 theirs, the most, and some more.
   std::vector<std::size_t> sizes = {
-    127, 255, 256, 1023, 1024, 1537, 2047, 2048, 2049, 3001, 4096, 4097, 8192, 8193, 12'001, 16'383, 16'384, 16'385};
+    127,
+    255,
+    256,
+    1023,
+    1024,
+    1537,
+    2047,
+    2048,
+    2049,
+    3001,
+    4096,
+    4097,
+    8192,
+    8193,
+    12'288,
+    12'289,
+    16'383,
+    16'384,
+    16'385};
   if (in_a_hurry())
   {
     sizes = {127, 2049, 8192, 16'384};
@@ -1028,6 +1055,70 @@ TEST(RadixPaths, ClustersThatGoByDigits)
   check_in_clusters<std::uint64_t>([](std::size_t, std::size_t) { return 0x1234567812345678u; });
 }
 
+/// Sorts n keys, made from their positions, and these as values, in a cluster of 8 blocks that shares them out by value.
+template <class Key, class Make>
+void check_split(std::size_t n, Make make)
+{
+  using bits                  = gpusort::radix::bits_t<Key>;
+  constexpr auto medium       = sort_class::medium;
+  constexpr unsigned blocks   = 8;
+  auto const order            = make_key_order<Key, thrust::less<Key>>();
+  auto const kernel           = gpusort::radix::sort_in_blocks<bits, false, std::uint32_t, medium>;
+  std::vector<Key> const keys = keys_from<Key>(n, make);
+  std::vector<std::uint32_t> expected(n);
+  std::iota(expected.begin(), expected.end(), 0u);
+  thrust::device_vector<Key> sorted(keys.begin(), keys.end()), spare(n);
+  thrust::device_vector<std::uint32_t> values(expected.begin(), expected.end()), spare_values(n);
+  std::stable_sort(expected.begin(), expected.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return keys[a] < keys[b];
+  });
+  auto const bits_in = [](thrust::device_vector<Key>& range) {
+    return reinterpret_cast<bits*>(thrust::raw_pointer_cast(range.data()));
+  };
+  gpusort::radix::buffers<bits, std::uint32_t> const at{
+    {bits_in(sorted), bits_in(spare)},
+    {thrust::raw_pointer_cast(values.data()), thrust::raw_pointer_cast(spare_values.data())}};
+  gpusort::radix::findings<bits>* const none = nullptr;
+  gpusort::runtime::launch(
+    kernel,
+    {blocks,
+     gpusort::radix::sort_shape_for(sizeof(bits), sizeof(std::uint32_t), medium).threads,
+     sizeof(gpusort::radix::block_sort_storage<bits, false, std::uint32_t, medium>),
+     0,
+     blocks},
+    nullptr,
+    order,
+    none,
+    gpusort::radix::bucket_table{},
+    n,
+    0,
+    at);
+  thrust::host_vector<Key> const is             = sorted;
+  thrust::host_vector<std::uint32_t> const from = values;
+  std::size_t wrong                             = 0;
+  for (std::size_t i = 0; i < n; ++i)
+  {
+    wrong += is[i] != keys[expected[i]] || from[i] != expected[i];
+  }
+  EXPECT_EQ(wrong, 0u) << n;
+}
+
+/// Few launches, of clusters of few blocks: what racecheck gets to see of clusters.
+TEST(RadixPaths, ClustersOfFewBlocks)
+{
+  if (!has_clusters_of(8))
+  {
+    return; // ClustersThatDevicesHave says where there are
+  }
+  auto const few = [](std::size_t i) { return mixed(i) % 5 == 0 ? ~0u : static_cast<std::uint32_t>(mixed(i) % 99); };
+  check_search<std::uint32_t>(70, 2, few);
+  check_search<std::uint32_t>(600, 2, few); // two groups of warps
+  check_search<std::uint32_t>(501, 8, few);
+  // Shared out, and, where nearly all are equal, digit by digit.
+  check_split<std::uint32_t>(5000, [](std::size_t i) { return static_cast<std::uint32_t>(mixed(i)); });
+  check_split<std::uint32_t>(5000, [](std::size_t i) { return i == 77 ? 6u : 7u; });
+}
+
 TEST(RadixPaths, ClustersWhoseSampleMisleads)
 {
   // A cluster samples one key of each 512th part. What it meets is even and the rest is alike, or close together; or what it
@@ -1082,7 +1173,7 @@ TEST(RadixPaths, ASharesLimit)
 {
   check_a_shares_limit<unsigned __int128>(most_of_16, 62);
   check_a_shares_limit<std::uint16_t>(most_of_16, 14);
-  check_a_shares_limit<std::uint32_t>(gpusort::radix::most_before_wave(4), 30);
+  check_a_shares_limit<std::uint64_t>(gpusort::radix::most_before_wave(8), 62);
 }
 
 /// What one wave of blocks sorts: the least and the most, where tiles get one row more, and some more.
@@ -1735,9 +1826,9 @@ TEST(RadixPaths, AGraphSortsWhateverItIsGiven)
   }
 }
 
-/// Launches of a sort of n keys, in memory that it is given.
-template <class Key>
-std::size_t launches_for(std::size_t n)
+/// What `look(graph)` finds of a sort of n keys, in memory that it is given.
+template <class Key, class Look>
+auto look_at_sort(std::size_t n, Look look)
 {
   gpusort::testing::own_stream const stream;
   thrust::device_vector<Key> keys(n);
@@ -1748,14 +1839,51 @@ std::size_t launches_for(std::size_t n)
   gpusort::testing::captured_call const graph(stream, [&] {
     gpusort::sort(gpusort::radix_sort(thrust::cuda::par_nosync(ws).on(stream)), first, first + n);
   });
-  return graph.nodes();
+  return look(graph);
+}
+
+/// Its launches.
+template <class Key>
+std::size_t launches_for(std::size_t n)
+{
+  return look_at_sort<Key>(n, [](auto const& graph) { return graph.nodes(); });
+}
+
+/// Blocks and threads of its only launch.
+template <class Key>
+std::pair<unsigned, unsigned> shape_for(std::size_t n)
+{
+  return look_at_sort<Key>(n, [](auto const& graph) { return graph.shape_of_only_kernel(); });
+}
+
+TEST(RadixPaths, SmallInputsGoBySearch)
+{
+  using shape = std::pair<unsigned, unsigned>;
+  if (!has_clusters_of(8))
+  {
+    EXPECT_EQ(shape_for<std::uint32_t>(1000), (shape{1, 512})) << "one block";
+    return;
+  }
+  if (!has_clusters_of(16))
+  {
+    return; // ClustersThatDevicesHave says where there are
+  }
+  EXPECT_EQ(shape_for<std::uint32_t>(2), (shape{8, 32}));
+  EXPECT_EQ(shape_for<std::uint16_t>(1000), (shape{8, 128}));
+  EXPECT_EQ(shape_for<std::uint32_t>(1000), (shape{8, 128}));
+  EXPECT_EQ(shape_for<float>(2048), (shape{8, 256}));
+  EXPECT_EQ(shape_for<float>(2049), (shape{16, 160}));
+  EXPECT_EQ(shape_for<std::uint32_t>(16'384), (shape{16, 1024}));
+  EXPECT_EQ(shape_for<std::uint64_t>(12'288), (shape{16, 768}));
+  EXPECT_EQ(shape_for<std::uint64_t>(12'289), (shape{16, 512})) << "by value";
+  EXPECT_EQ(shape_for<unsigned __int128>(8192), (shape{16, 512}));
 }
 
 TEST(RadixPaths, ClustersAreOneLaunch)
 {
-  for (std::size_t const n : {std::size_t{9216}, std::size_t{9217}, gpusort::radix::most_before_wave(8)})
+  for (std::size_t const n : {std::size_t{12'289}, gpusort::radix::most_before_wave(8)})
   {
-    EXPECT_EQ(launches_for<std::uint64_t>(n) == 1, has_clusters_of(n <= most_of_8 ? 8 : 16)) << n;
+    EXPECT_EQ(launches_for<std::uint64_t>(n) == 1, has_clusters_of(8)) << n;
   }
   for (std::size_t const n : {gpusort::radix::most_before_wave(8) + 1, most_of_16})
   {

@@ -91,6 +91,7 @@ struct graph_node
 {
   cudaGraphNodeType kind;
   std::function<void()> run;
+  launch_shape shape; // of a kernel
 };
 
 struct graph
@@ -168,11 +169,11 @@ bool is_captured(cudaStream_t handle)
   return own != nullptr && own->captured != nullptr;
 }
 
-void enqueue(cudaStream_t handle, cudaGraphNodeType kind, std::function<void()> work)
+void enqueue(cudaStream_t handle, cudaGraphNodeType kind, std::function<void()> work, launch_shape const& shape = {})
 {
   if (is_captured(handle))
   {
-    own_stream(handle)->captured->nodes.push_back({kind, std::move(work)});
+    own_stream(handle)->captured->nodes.push_back({kind, std::move(work), shape});
   }
   else
   {
@@ -251,7 +252,7 @@ cudaError_t launch(void const* name, launch_configuration const& how, void** arg
   {
     std::memcpy(parameters.data() + declared[k].offset, arguments[k], declared[k].size);
   }
-  enqueue(how.on, cudaGraphNodeTypeKernel, [&f, shape, parameters = std::move(parameters)] {
+  auto run = [&f, shape, parameters = std::move(parameters)] {
     if (run_options::of_environment().trace)
     {
       std::fprintf(
@@ -268,7 +269,8 @@ cudaError_t launch(void const* name, launch_configuration const& how, void** arg
         shape.dynamic_shared_bytes);
     }
     run_kernel(f, shape, parameters);
-  });
+  };
+  enqueue(how.on, cudaGraphNodeTypeKernel, std::move(run), shape);
   return cudaSuccess;
 }
 
@@ -899,6 +901,16 @@ extern "C"
   cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type)
   {
     *type = reinterpret_cast<graph_node*>(node)->kind;
+    return cudaSuccess;
+  }
+
+  cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* parameters)
+  {
+    launch_shape const& shape  = reinterpret_cast<graph_node*>(node)->shape;
+    *parameters                = {};
+    parameters->gridDim        = dim3(shape.grid[0], shape.grid[1], shape.grid[2]);
+    parameters->blockDim       = dim3(shape.block[0], shape.block[1], shape.block[2]);
+    parameters->sharedMemBytes = shape.dynamic_shared_bytes;
     return cudaSuccess;
   }
 

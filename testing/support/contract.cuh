@@ -132,7 +132,10 @@ std::vector<std::size_t> sizes()
         auto const whole = radix::sort_shape_for(key_bytes, moved_bytes, c);
         add(whole.threads, whole.items);
       }
-      for (unsigned const blocks : radix::cluster_for(0).blocks)
+      std::size_t const most_by_search =
+        radix::most_cluster_blocks * static_cast<std::size_t>(radix::search_threads(key_bytes));
+      all.insert(all.end(), {most_by_search, most_by_search + 1});
+      for (unsigned const blocks : radix::cluster_blocks)
       {
         std::size_t const most = radix::most_in_cluster(blocks);
         all.insert(all.end(), {most - 1, most, most + 1});

@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace gpusort::testing
@@ -65,6 +66,21 @@ public:
       found += type == wanted;
     }
     return found;
+  }
+
+  /// Blocks and threads of its kernel, if that is all it is.
+  std::pair<unsigned, unsigned> shape_of_only_kernel() const
+  {
+    if (nodes() != 1 || nodes_of(cudaGraphNodeTypeKernel) != 1)
+    {
+      return {0, 0};
+    }
+    cudaGraphNode_t only{};
+    std::size_t count = 1;
+    require(cudaGraphGetNodes(graph_, &only, &count), "nodes of a graph");
+    cudaKernelNodeParams kernel{};
+    require(cudaGraphKernelNodeGetParams(only, &kernel), "kernel of a node");
+    return {kernel.gridDim.x, kernel.blockDim.x};
   }
 
   void launch(cudaStream_t stream)
