@@ -20,6 +20,7 @@ namespace
 
 std::uint64_t executed = 0;
 bool turn_ends         = false;
+bool has_slept         = false; // in its last turn, the warp
 
 constexpr std::uint32_t most_blocks_at_once = multiprocessors * 8;
 
@@ -584,6 +585,7 @@ bool control(frame& f, instruction const& i, group& g, lane_mask active)
 bool run(frame& f, int turns)
 {
   turn_ends                     = false;
+  has_slept                     = false;
   instruction const* const code = f.code_of->code.data();
   while (f.ready != 0 || (f.alive != 0 && wake_at_warp_sync(f)))
   {
@@ -631,6 +633,7 @@ bool run(frame& f, int turns)
         }
         if (backwards && (--turns <= 0 || turn_ends))
         {
+          has_slept = turn_ends;
           turn_ends = false;
           if (together)
           {
@@ -677,7 +680,7 @@ public:
       bool progress = false;
       for (std::unique_ptr<cluster> const& c : running_)
       {
-        progress = run_round(*c) || progress;
+        progress = (!c->sleeps && run_round(*c)) || progress;
       }
       bool const ended = remove_ended();
       ++rounds;
@@ -689,17 +692,13 @@ public:
           begin_cluster();
         }
       }
-      else if (!progress)
+      else if (!progress || rounds >= patience)
       {
-        if (!begin_cluster())
+        rounds = 0;
+        if (!begin_cluster() && !wake_all() && !progress)
         {
           report_deadlock();
         }
-      }
-      else if (rounds >= patience)
-      {
-        rounds = 0;
-        begin_cluster();
       }
     }
   }
@@ -724,6 +723,18 @@ private:
     }
     running_.push_back(std::move(c));
     return true;
+  }
+
+  /// Whether anybody slept.
+  bool wake_all()
+  {
+    bool any = false;
+    for (std::unique_ptr<cluster> const& c : running_)
+    {
+      any       = any || c->sleeps;
+      c->sleeps = false;
+    }
+    return any;
   }
 
   /// A block that has ended, or a new one.
@@ -778,10 +789,12 @@ private:
     }
   }
 
-  /// Lets every warp run for a turn. Whether any could.
+  /// Lets every warp run for a turn. Whether any could. Those that do nothing but sleep are let alone until others cannot go on either; with a seed,
+  /// which is to bring about more orders, nobody is.
   bool run_round(cluster& c)
   {
     bool progress = false;
+    bool awake    = false;
     for (std::unique_ptr<block> const& b : c.blocks)
     {
       if (b->alive == 0)
@@ -795,11 +808,15 @@ private:
       std::uint64_t const before = executed;
       for (std::uint32_t const index : order_)
       {
+        std::uint64_t const before_turn = executed;
         run_turn(b->warps[index].kernel);
+        awake = awake || (executed != before_turn && !has_slept);
       }
       bool const released = release_barriers(*b);
       progress            = progress || released || executed != before;
+      awake               = awake || released;
     }
+    c.sleeps = progress && !awake && options_.seed == 0;
     return progress;
   }
 

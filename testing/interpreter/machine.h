@@ -135,6 +135,7 @@ struct cluster
   std::uint32_t alive   = 0; // threads
   std::uint32_t arrived = 0;
   std::uint64_t phase   = 0; // how often all have arrived
+  bool sleeps           = false; // in its last round it did nothing else
 
   bool all_left() const
   {
