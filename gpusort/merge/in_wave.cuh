@@ -234,7 +234,8 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
 {
   using order              = radix::value_order_t<Key>;
   using bits               = radix::value_bits_t<Key>;
-  using storage            = radix::wave_sort_storage<bits, order, Value>;
+  constexpr int threads    = radix::wave_sort_threads;
+  using storage            = radix::wave_sort_storage<bits, order, Value, threads>;
   constexpr bool is_number = radix::is_number_v<Key>;
   extern __shared__ uint4 shared_words[];
   auto& shared = *reinterpret_cast<storage*>(shared_words);
@@ -285,7 +286,7 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
   {
     __syncthreads();
     radix::wave_bucket of_equals{};
-    radix::part_of_equals const part = radix::list_equals<bits, order, Value>(tiles, bucket, of_equals);
+    radix::part_of_equals const part = radix::list_equals<bits, order, Value, threads>(tiles, bucket, of_equals);
     if (part.count > 0)
     {
       of_equals.begin   = is_upwards ? of_equals.begin : tiles.n - of_equals.begin - of_equals.size;
@@ -301,7 +302,8 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
         }
         else
         {
-          are_in_order = radix::are_equals_in_order<bits, order, Value>(part, of_equals, keys, agrees.neighbours);
+          are_in_order =
+            radix::are_equals_in_order<bits, order, Value, threads>(part, of_equals, keys, agrees.neighbours);
         }
         if (part.number == 0 && threadIdx.x == 0)
         {
@@ -311,7 +313,7 @@ __global__ void __launch_bounds__(radix::wave_sort_threads, runtime::resident_bl
       }
       if (agrees.vote(are_in_order, true))
       {
-        radix::move_equals<bits, order>(part, of_equals, at);
+        radix::move_equals<bits, order, Value, threads>(part, of_equals, at);
       }
       return;
     }
@@ -378,7 +380,7 @@ struct one_wave
     using order             = radix::value_order_t<Key>;
     using carried           = typename radix::carried_value<Value>::type;
     using tile_storage      = radix::tile_storage<bits, order, carried>;
-    using sort_storage      = radix::wave_sort_storage<bits, order, carried>;
+    using sort_storage      = radix::wave_sort_storage<bits, order, carried, radix::wave_sort_threads>;
     auto* const sort_kernel = sort_wave_by_value<Key, carried, Compare>;
     runtime::launch_shape const sort_shape{
       radix::radix_size, radix::wave_sort_threads, sizeof(sort_storage), 0, 1, true};

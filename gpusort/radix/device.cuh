@@ -77,6 +77,7 @@ struct device_with
     bool only_long        = false; // buckets; otherwise others as well
     bool counts_buckets   = false; // which then are of no other kind
     bool in_wave          = false; // if blocks have room for it
+    bool in_long_wave     = false; // that is a long one
     bool leaves           = false; // uneven keys, if blocks have room for buckets
     int tile              = 0; // elements, of a pass
     std::size_t part_size = 0; // elements of a launch
@@ -130,7 +131,8 @@ struct device_with
         counts_buckets = can_be_counted && !by_buckets && !only_long && n <= most_in_counted_buckets;
         by_buckets     = by_buckets || only_long || counts_buckets;
       }
-      in_wave          = may_be_wave && n <= most_in_wave(sizeof(bits), value_bytes_v<carried>);
+      in_wave          = may_be_wave && n <= most_in_long_wave(sizeof(bits), value_bytes_v<carried>);
+      in_long_wave     = in_wave && n > most_in_wave(sizeof(bits), value_bytes_v<carried>);
       buckets_log2     = !by_buckets    ? 0
                        : counts_buckets ? most_buckets_log2
                                         : buckets_log2_for(n, only_long ? mean_long : mean_bucket);
@@ -827,28 +829,38 @@ private:
 
   template <bool IsFloat, class Bits, class Value>
   using tile_storage_of = tile_storage<Bits, key_order<Bits, IsFloat>, Value>;
-  template <bool IsFloat, class Bits, class Value>
-  using wave_storage_of = wave_sort_storage<Bits, key_order<Bits, IsFloat>, Value>;
-
-  /// Shared memory of the blocks of one wave.
-  template <bool IsFloat, class Bits, class Value>
-  static constexpr std::size_t wave_bytes()
-  {
-    return std::max(sizeof(tile_storage_of<IsFloat, Bits, Value>), sizeof(wave_storage_of<IsFloat, Bits, Value>));
-  }
 
   /// Whether one wave sorts an input of this plan, where a block can have `room`.
   template <bool IsFloat, class Bits, class Value, class Plan>
   static bool has_room_for_wave(Plan const& plan, std::size_t room)
   {
+    bool has = false;
     if constexpr (Plan::may_be_wave)
     {
-      return plan.in_wave && wave_bytes<IsFloat, Bits, Value>() <= room;
+      if (plan.in_wave)
+      {
+        with_wave_threads<Bits, Value>(plan, [&](auto threads) {
+          using sorts = wave_sort_storage<Bits, key_order<Bits, IsFloat>, Value, threads>;
+          has         = std::max(sizeof(tile_storage_of<IsFloat, Bits, Value>), sizeof(sorts)) <= room;
+        });
+      }
     }
-    else
+    return has;
+  }
+
+  /// Calls f with how many threads the blocks have that sort buckets of this plan's wave: an integral constant.
+  template <class Bits, class Value, class Plan, class F>
+  static void with_wave_threads(Plan const& plan, F f)
+  {
+    if constexpr (has_long_wave(sizeof(Bits), value_bytes_v<Value>))
     {
-      return false;
+      if (plan.in_long_wave)
+      {
+        f(std::integral_constant<int, long_wave_sort_threads>{});
+        return;
+      }
     }
+    f(std::integral_constant<int, wave_sort_threads>{});
   }
 
   /// Sorts in one wave, or finds that keys are uneven, and leaves them to passes by digits. Clears what those need.
@@ -879,13 +891,16 @@ private:
                     cleared,
                     at,
                     sees_nothing_else{});
-    runtime::launch(sort_wave<Bits, key_order<Bits, IsFloat>, Value>,
-                    {radix_size, wave_sort_threads, sizeof(wave_storage_of<IsFloat, Bits, Value>), 0, 1, true},
-                    stream,
-                    order,
-                    tiles,
-                    found,
-                    at);
+    with_wave_threads<Bits, Value>(plan, [&](auto threads) {
+      using storage = wave_sort_storage<Bits, key_order<Bits, IsFloat>, Value, threads>;
+      runtime::launch(sort_wave<Bits, key_order<Bits, IsFloat>, Value, threads>,
+                      {radix_size, threads, sizeof(storage), 0, 1, true},
+                      stream,
+                      order,
+                      tiles,
+                      found,
+                      at);
+    });
   }
 
   /// Sorts the buckets that the input is split into, if it is, but for long ones.

@@ -1,4 +1,4 @@
-// Two kernels for inputs of at most one tile a multiprocessor: order_in_tiles puts each tile in the order of its buckets, within the
+// Two kernels for inputs of a few tiles a multiprocessor: order_in_tiles puts each tile in the order of its buckets, within the
 // tile's own place; sort_wave gathers one bucket a block from all tiles, and sorts it. No histogram pass, no look-back. Buckets are of
 // equal width, or, where a sample says that those would be uneven, between splitters of a larger one.
 // Source: Sintorn and Assarsson, section IV: a split into buckets that blocks can sort, which one sort each follows.
@@ -184,10 +184,25 @@ struct wave_bucket_between
   }
 };
 
-/// Elements of a bucket that a block sorts, at the most.
-template <class Bits, class Order, class Value>
+/// Elements of a bucket that a block of so many threads sorts, at the most.
+template <class Bits, class Order, class Value, int Threads = wave_sort_threads>
 inline constexpr int most_in_wave_bucket_v =
-  most_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys);
+  most_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys, Threads);
+
+/// Threads of a block that sorts a bucket of n elements.
+template <class Bits, class Order, class Value>
+__device__ int sort_threads_for(std::uint32_t n)
+{
+  return wave_sort_threads_for(n, sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys);
+}
+
+/// Elements of a bucket of n that such a block sorts, at the most.
+template <class Bits, class Order, class Value>
+__device__ int most_in_bucket_of(std::uint32_t n)
+{
+  return most_in_wave_bucket(
+    sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys, sort_threads_for<Bits, Order, Value>(n));
+}
 
 template <class Bits, class Order, class Value>
 struct tile_storage
@@ -320,8 +335,9 @@ __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
       }
       last = bucket;
     }
-    constexpr int capacity = most_in_wave_bucket_v<Bits, Order, Value>;
-    constexpr int alike    = most_alike_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys);
+    int const capacity = most_in_bucket_of<Bits, Order, Value>(n);
+    int const alike    = most_alike_in_wave_bucket(
+      sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys, sort_threads_for<Bits, Order, Value>(n));
     // Most inputs need no exact figures. All threads go by one limit, whichever of them has counted first, so that all blocks decide alike.
     constexpr std::uint32_t least = 3; // keys that each has counted
     bool const fits_well = counted >= least && is_well_below(most, of_full_bucket(least * wave_threads, n, alike));
@@ -362,7 +378,7 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order
   using storage             = tile_storage<Bits, Order, Value>;
   auto& shared              = block::dynamic_shared<storage>();
   using rank_type           = typename Order::rank;
-  constexpr int most        = most_in_wave_bucket_v<Bits, Order, Value>;
+  int const most            = most_in_bucket_of<Bits, Order, Value>(n);
   constexpr unsigned splits = radix_size - 1;
   int const count           = splitter_samples_for(n, most);
   int const of_bucket       = count / radix_size; // samples
@@ -376,13 +392,13 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order
   constexpr int apart        = 8;
   constexpr int at_once      = 3;
   std::uint32_t const stride = n / static_cast<std::uint32_t>(count);
-  static_assert(most_wave_tiles * apart <= wave_threads * 3, "less than there are samples");
+  static_assert(wave_blocks * apart <= wave_threads * 3, "less than there are samples");
 #pragma unroll 1
   for (int first = static_cast<int>(threadIdx.x); first < count; first += wave_threads * at_once)
   {
     Bits held[at_once];
     auto const number = [&](int i) {
-      int const later = first + i * wave_threads + static_cast<int>(blockIdx.x) * apart;
+      int const later = first + i * wave_threads + static_cast<int>(blockIdx.x % wave_blocks) * apart;
       return later < count ? later : later - count;
     };
 #pragma unroll
@@ -492,26 +508,28 @@ struct sees_nothing_else
   }
 };
 
-/// Puts a block's tile in the order of its buckets, into the second arrays, and notes where each begins, and what is seen. Called by all threads.
+/// Puts a tile in the order of its buckets, into the second arrays, and notes where each begins, and what is seen. Called by all threads, with
+/// shared.seen zero, as it is afterwards.
 template <class Partition, class BucketOf, class Order, class Bits, class Value>
 __device__ void order_tile_of_wave(
   tile_storage<Bits, Order, Value>& shared,
   typename Partition::shared_storage& room,
   BucketOf const& bucket_of,
   wave_tiles const& tiles,
+  std::uint32_t number,
   buffers<Bits, Value> const& at,
   std::uint32_t seen)
 {
   constexpr bool keeps_order = Partition::with_values || Order::may_lose;
-  std::uint32_t const begin  = blockIdx.x * static_cast<std::uint32_t>(tiles.tile);
-  int const size             = tiles.size(blockIdx.x);
+  std::uint32_t const begin  = number * static_cast<std::uint32_t>(tiles.tile);
+  int const size             = tiles.size(number);
   seen_source<Bits, Order, Value> source{
     {at.keys[0] + begin, at.values[0] + begin}, bucket_of.order, begin + static_cast<std::uint32_t>(size) == tiles.n};
   block::bucket_place const place = Partition::template order_tile<keeps_order>(
     room, bucket_of, source, size, at.keys[1] + begin, at.values[1] + begin);
   if (threadIdx.x < radix_size)
   {
-    tiles.starts[blockIdx.x * radix_size + threadIdx.x] = static_cast<std::uint16_t>(place.start);
+    tiles.starts[number * radix_size + threadIdx.x] = static_cast<std::uint16_t>(place.start);
   }
   seen |= block::or_of_warp(source.seen);
   if (threadIdx.x % 32 == 0)
@@ -521,27 +539,30 @@ __device__ void order_tile_of_wave(
   __syncthreads();
   if (threadIdx.x == 0)
   {
-    tiles.seen[blockIdx.x] = shared.seen;
+    tiles.seen[number] = shared.seen;
+    shared.seen        = 0;
   }
 }
 
 /// The same with buckets between the splitters that have been chosen, out of line.
 template <class Bits, class Order, class Value>
 __device__ __noinline__ void
-order_tile_to_split(Order order, wave_tiles tiles, buffers<Bits, Value> at, std::uint32_t seen)
+order_tile_to_split(Order order, wave_tiles tiles, std::uint32_t number, buffers<Bits, Value> at, std::uint32_t seen)
 {
   using storage = tile_storage<Bits, Order, Value>;
   auto& shared  = block::dynamic_shared<storage>();
-  if (blockIdx.x == 0 && threadIdx.x < radix_size / 32)
+  if (number == 0 && threadIdx.x < radix_size / 32)
   {
     tiles.repeats[threadIdx.x] = shared.tree.repeats[threadIdx.x];
   }
   wave_bucket_between<Bits, Order> const bucket_of{order, shared.tree};
-  order_tile_of_wave<typename storage::splitter_partition>(shared, shared.tile_to_split, bucket_of, tiles, at, seen);
+  order_tile_of_wave<typename storage::splitter_partition>(
+    shared, shared.tile_to_split, bucket_of, tiles, number, at, seen);
 }
 
 /// Puts each tile in the order of its buckets, into the second arrays, and looks whether the input is in order.
-/// Grid: a block for each tile. Block: wave_threads. Shared: tile_storage.
+/// Grid: a block for each tile, of which those from number wave_blocks on leave theirs to others where equal width will not do. Block: wave_threads. Shared:
+/// tile_storage.
 /// `ask(order, tiles, keys)`, called by all threads with all keys, returns what else is seen of them, by all threads of the block together, and may find
 /// the order: the same in all blocks. Ask::asks: whether that is anything.
 /// After: `tiles` is complete, `tiles.repeats` if buckets are between splitters, and `cleared` is. If the sample is uneven, or the comparator does not follow the values, only
@@ -572,10 +593,21 @@ __global__ void __launch_bounds__(wave_threads)
     wave_sample sample{};
     if (!map_wave(shared, at.keys[0], tiles.n, bucket_of, sample))
     {
-      if (is_worth_splitters(sample, tiles.n, most_in_wave_bucket_v<Bits, Order, Value>, Ask::asks, !Order::tells_keys)
-          && split_wave<Bits, Order, Value>(at.keys[0], tiles.n, order))
+      // Splitters take long to choose: who has chosen them also has the tile of a block that begins when others have ended.
+      if (blockIdx.x >= wave_blocks)
       {
-        order_tile_to_split<Bits, Order, Value>(order, tiles, at, seen | seen::splitters);
+        return;
+      }
+      bool const is_worth_it = is_worth_splitters(
+        sample, tiles.n, most_in_bucket_of<Bits, Order, Value>(tiles.n), Ask::asks, !Order::tells_keys);
+      if (is_worth_it && split_wave<Bits, Order, Value>(at.keys[0], tiles.n, order))
+      {
+#pragma unroll 1
+        for (std::uint32_t number = blockIdx.x; number < tiles.count; number += wave_blocks)
+        {
+          order_tile_to_split<Bits, Order, Value>(order, tiles, number, at, seen | seen::splitters);
+          __syncthreads();
+        }
         return;
       }
       seen |= seen::uneven;
@@ -583,31 +615,35 @@ __global__ void __launch_bounds__(wave_threads)
   }
   if (!may_be_sorted(seen))
   {
-    if (threadIdx.x == 0)
+#pragma unroll 1
+    for (std::uint32_t number = blockIdx.x; number < tiles.count; number += wave_blocks)
     {
-      tiles.seen[blockIdx.x] = seen;
-    }
-    if (threadIdx.x < radix_size)
-    {
-      tiles.starts[blockIdx.x * radix_size + threadIdx.x] = 0; // find_in_wave reads them before it knows
+      if (threadIdx.x == 0)
+      {
+        tiles.seen[number] = seen;
+      }
+      if (threadIdx.x < radix_size)
+      {
+        tiles.starts[number * radix_size + threadIdx.x] = 0; // find_in_wave reads them before it knows
+      }
     }
     return;
   }
-  order_tile_of_wave<typename storage::partition>(shared, shared.tile, bucket_of, tiles, at, seen);
+  order_tile_of_wave<typename storage::partition>(shared, shared.tile, bucket_of, tiles, blockIdx.x, at, seen);
 }
 
-/// How a block sorts a bucket of up to `Most` elements: of records by short tokens, as shared memory has no room for as many long ones.
-template <class Bits, class Order, class Value, int Most>
+/// How a block of `Threads` sorts a bucket of up to `Most` elements: of records by short tokens, as shared memory has no room for as many long ones.
+template <class Bits, class Order, class Value, int Threads, int Most>
 using wave_sort = std::conditional_t<
   is_staged_in_wave(sizeof(Bits), !Order::tells_keys),
   block::staged_bin_sort<Bits,
                          Value,
                          Order,
-                         wave_sort_threads,
+                         Threads,
                          Most,
                          block::full_bins::split,
                          Order::tells_keys ? block::token_width::as_needed : block::token_width::always_short>,
-  block::sort_by_bins<Bits, Value, Order, wave_sort_threads, Most / wave_sort_threads, block::full_bins::split>>;
+  block::sort_by_bins<Bits, Value, Order, Threads, Most / Threads, block::full_bins::split>>;
 
 /// Where a bucket of a wave belongs, and what has been seen of all keys.
 struct wave_bucket
@@ -657,8 +693,9 @@ find_in_wave(wave_bucket_storage& shared, wave_tiles const& tiles, block::segmen
   }
   __syncthreads();
   wave_bucket all{};
-#pragma unroll
-  for (int w = 0; w < wave_bucket_storage::warps; ++w)
+  int const warps = static_cast<int>(tiles.count + 31) / 32;
+#pragma unroll 4
+  for (int w = 0; w < warps; ++w)
   {
     all.begin += shared.begins[w];
     all.size += shared.sizes[w];
@@ -740,30 +777,30 @@ struct equals_storage
 };
 
 /// How a block sorts what bins do not, if it can: records are left to others.
-template <class Bits, class Order, class Value, int Items, bool Sorts = Order::tells_keys>
+template <class Bits, class Order, class Value, int Threads, int Items, bool Sorts = Order::tells_keys>
 struct crowded_in_wave
 {
-  using sorter  = block::bin_sort<Bits, Value, Order, wave_sort_threads, Items, block::full_bins::split>;
+  using sorter  = block::bin_sort<Bits, Value, Order, Threads, Items, block::full_bins::split>;
   using storage = typename sorter::binless_storage;
 };
-template <class Bits, class Order, class Value, int Items>
-struct crowded_in_wave<Bits, Order, Value, Items, false>
+template <class Bits, class Order, class Value, int Threads, int Items>
+struct crowded_in_wave<Bits, Order, Value, Threads, Items, false>
 {
   struct storage
   {};
 };
 
-template <class Bits, class Order, class Value>
+template <class Bits, class Order, class Value, int Threads>
 struct wave_sort_storage
 {
-  static constexpr int most = most_in_wave_bucket_v<Bits, Order, Value>;
+  static constexpr int most = most_in_wave_bucket_v<Bits, Order, Value, Threads>;
   static constexpr int most_short =
-    Order::tells_keys ? wave_sort_threads * short_wave_sort_items(sizeof(Bits), value_bytes_v<Value>) : most;
+    Order::tells_keys ? Threads * short_wave_sort_items(sizeof(Bits), value_bytes_v<Value>) : most;
 
-  using sorter       = wave_sort<Bits, Order, Value, most>;
-  using short_sorter = wave_sort<Bits, Order, Value, most_short>;
-  using source       = block::run_source<Bits, Value, wave_sort_threads, most>;
-  using without_bins = crowded_in_wave<Bits, Order, Value, most / wave_sort_threads>;
+  using sorter       = wave_sort<Bits, Order, Value, Threads, most>;
+  using short_sorter = wave_sort<Bits, Order, Value, Threads, most_short>;
+  using source       = block::run_source<Bits, Value, Threads, most>;
+  using without_bins = crowded_in_wave<Bits, Order, Value, Threads, most / Threads>;
 
   union
   {
@@ -780,13 +817,13 @@ struct wave_sort_storage
 
 /// Finds out whether `bucket` is one of those that a repeated splitter leaves; if so, lists the elements of the first of them, and `where` says where
 /// they belong. Called by all threads of a block, a barrier since.
-template <class Bits, class Order, class Value>
+template <class Bits, class Order, class Value, int Threads>
 __device__ __noinline__ part_of_equals list_equals(wave_tiles tiles, unsigned bucket, wave_bucket& where)
 {
   part_of_equals const part = equals_in_wave(tiles, bucket);
   if (part.count > 0)
   {
-    auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, Order, Value>>();
+    auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, Order, Value, Threads>>();
     block::segment_tiles const runs = tiles.runs();
     where                           = find_in_wave(shared.bucket, tiles, runs, part.first);
     shared.equals.list(tiles, runs, part.first);
@@ -797,15 +834,15 @@ __device__ __noinline__ part_of_equals list_equals(wave_tiles tiles, unsigned bu
 
 /// Whether `agrees` that a part of the elements of a bucket that has nothing but one rank are in order as they are, when they have been listed: as far
 /// as this thread is asked. Called by all threads of a block.
-template <class Bits, class Order, class Value, class Agrees>
+template <class Bits, class Order, class Value, int Threads, class Agrees>
 __device__ __noinline__ bool
 are_equals_in_order(part_of_equals part, wave_bucket where, Bits const* keys, Agrees agrees)
 {
-  equals_storage const& listed = block::dynamic_shared<wave_sort_storage<Bits, Order, Value>>().equals;
+  equals_storage const& listed = block::dynamic_shared<wave_sort_storage<Bits, Order, Value, Threads>>().equals;
   bool are                     = true;
   std::uint32_t const end      = part.begin_of(part.number + 1, where.size);
 #pragma unroll 2
-  for (std::uint32_t i = part.begin_of(part.number, where.size) + threadIdx.x; i < end; i += wave_sort_threads)
+  for (std::uint32_t i = part.begin_of(part.number, where.size) + threadIdx.x; i < end; i += Threads)
   {
     are = are && (i == 0 || agrees(keys[listed.place_of(i - 1)], keys[listed.place_of(i)], true));
   }
@@ -814,13 +851,13 @@ are_equals_in_order(part_of_equals part, wave_bucket where, Bits const* keys, Ag
 
 /// Brings home a part of the elements of a bucket that has nothing but one key, when they have been listed: in the order that they are in.
 /// Called by all threads of a block.
-template <class Bits, class Order, class Value>
+template <class Bits, class Order, class Value, int Threads>
 __device__ __noinline__ void move_equals(part_of_equals part, wave_bucket where, buffers<Bits, Value> at)
 {
-  equals_storage const& listed = block::dynamic_shared<wave_sort_storage<Bits, Order, Value>>().equals;
+  equals_storage const& listed = block::dynamic_shared<wave_sort_storage<Bits, Order, Value, Threads>>().equals;
   std::uint32_t const end      = part.begin_of(part.number + 1, where.size);
 #pragma unroll 4
-  for (std::uint32_t i = part.begin_of(part.number, where.size) + threadIdx.x; i < end; i += wave_sort_threads)
+  for (std::uint32_t i = part.begin_of(part.number, where.size) + threadIdx.x; i < end; i += Threads)
   {
     std::uint32_t const place   = listed.place_of(i);
     at.keys[0][where.begin + i] = at.keys[1][place];
@@ -832,9 +869,9 @@ __device__ __noinline__ void move_equals(part_of_equals part, wave_bucket where,
 }
 
 /// Sorts a bucket of up to as many elements as `Sorter` takes from the second arrays to where it belongs in the first ones. As sort_in_wave.
-template <class Sorter, class Bits, class Order, class Value, class Agrees>
+template <class Sorter, class Bits, class Order, class Value, int Threads, class Agrees>
 __device__ bool sort_in_wave_by(
-  wave_sort_storage<Bits, Order, Value>& shared,
+  wave_sort_storage<Bits, Order, Value, Threads>& shared,
   typename Sorter::shared_storage& room,
   Order const& order,
   wave_tiles const& tiles,
@@ -843,7 +880,7 @@ __device__ bool sort_in_wave_by(
   buffers<Bits, Value> const& at,
   Agrees const& agrees)
 {
-  using source                    = typename wave_sort_storage<Bits, Order, Value>::source;
+  using source                    = typename wave_sort_storage<Bits, Order, Value, Threads>::source;
   block::segment_tiles const runs = tiles.runs();
   source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
   return block::sort_runs_by_bins<Sorter>(
@@ -859,20 +896,20 @@ __device__ bool sort_in_wave_by(
 }
 
 /// The same of a long bucket, out of line.
-template <class Bits, class Order, class Value, class Agrees>
+template <class Bits, class Order, class Value, int Threads, class Agrees>
 __device__ __noinline__ bool sort_long_in_wave(
   Order order, wave_tiles tiles, unsigned bucket, wave_bucket where, buffers<Bits, Value> at, Agrees agrees)
 {
-  using storage = wave_sort_storage<Bits, Order, Value>;
+  using storage = wave_sort_storage<Bits, Order, Value, Threads>;
   auto& shared  = block::dynamic_shared<storage>();
   return sort_in_wave_by<typename storage::sorter>(shared, shared.sort, order, tiles, bucket, where, at, agrees);
 }
 
 /// Sorts a bucket of up to most_in_wave_bucket_v elements from the second arrays to where it belongs in the first ones. Returns false, with
 /// nothing written, if bins do not sort it, or `agrees` does not. Called by all threads of a block.
-template <class Bits, class Order, class Value, class Agrees>
+template <class Bits, class Order, class Value, int Threads, class Agrees>
 __device__ bool sort_in_wave(
-  wave_sort_storage<Bits, Order, Value>& shared,
+  wave_sort_storage<Bits, Order, Value, Threads>& shared,
   Order const& order,
   wave_tiles const& tiles,
   unsigned bucket,
@@ -880,12 +917,12 @@ __device__ bool sort_in_wave(
   buffers<Bits, Value> const& at,
   Agrees const& agrees)
 {
-  using storage = wave_sort_storage<Bits, Order, Value>;
+  using storage = wave_sort_storage<Bits, Order, Value, Threads>;
   if constexpr (storage::most_short < storage::most)
   {
     if (where.size > storage::most_short)
     {
-      return sort_long_in_wave(order, tiles, bucket, where, at, agrees);
+      return sort_long_in_wave<Bits, Order, Value, Threads>(order, tiles, bucket, where, at, agrees);
     }
   }
   return sort_in_wave_by<typename storage::short_sorter>(
@@ -894,27 +931,27 @@ __device__ bool sort_in_wave(
 
 /// The same for what bins have not sorted: puts the elements together where they belong, and sorts them there. Called by
 /// all threads of a block, a barrier since.
-template <class Bits, class Order, class Value>
+template <class Bits, class Order, class Value, int Threads>
 __device__ __noinline__ void
 sort_slowly_in_wave(Order order, wave_tiles tiles, unsigned bucket, wave_bucket where, buffers<Bits, Value> at)
 {
-  auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, Order, Value>>();
-  using source                    = typename wave_sort_storage<Bits, Order, Value>::source;
+  auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, Order, Value, Threads>>();
+  using source                    = typename wave_sort_storage<Bits, Order, Value, Threads>::source;
   block::segment_tiles const runs = tiles.runs();
   source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
   int const size          = static_cast<int>(where.size);
   constexpr int at_once   = 4;
   auto const put_together = [&](auto* to, auto load) {
 #pragma unroll 1
-    for (int first = 0; first < size; first += wave_sort_threads * at_once)
+    for (int first = 0; first < size; first += Threads * at_once)
     {
       std::remove_pointer_t<decltype(to)> held[at_once];
       elements.finish_load();
       load(held, (first + static_cast<int>(threadIdx.x)) / 32);
-      block::write_tile<wave_sort_threads>(held, size - first, to + first);
+      block::write_tile<Threads>(held, size - first, to + first);
     }
   };
-  constexpr int warps = wave_sort_threads / 32;
+  constexpr int warps = Threads / 32;
   put_together(at.keys[0] + where.begin,
                [&](auto& held, int row) { elements.template load_keys<warps>(held, size, row); });
   if constexpr (!std::is_same_v<Value, block::no_values>)
@@ -925,19 +962,19 @@ sort_slowly_in_wave(Order order, wave_tiles tiles, unsigned bucket, wave_bucket 
   __syncthreads();
   Bits* const keys    = at.keys[0] + where.begin;
   Value* const values = at.values[0] + where.begin;
-  wave_sort_storage<Bits, Order, Value>::without_bins::sorter::sort_without_bins(
+  wave_sort_storage<Bits, Order, Value, Threads>::without_bins::sorter::sort_without_bins(
     block::shared_address(shared.crowded), order, size, {keys, values}, keys, values);
 }
 
 /// Sorts the bucket of the block's number from the second arrays into the first ones.
-/// Grid: radix_size. Block: wave_sort_threads. Shared: wave_sort_storage.
-template <class Bits, class Order, class Value>
-__global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wave_sort_threads, 2))
+/// Grid: radix_size. Block: Threads. Shared: wave_sort_storage.
+template <class Bits, class Order, class Value, int Threads>
+__global__ void __launch_bounds__(Threads, runtime::resident_blocks(Threads, 2 * wave_sort_threads / Threads))
   sort_wave(Order order, wave_tiles tiles, findings<Bits>* found, buffers<Bits, Value> at)
 {
   constexpr bool with_values = !std::is_same_v<Value, block::no_values>;
   extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<wave_sort_storage<Bits, Order, Value>*>(shared_words);
+  auto& shared = *reinterpret_cast<wave_sort_storage<Bits, Order, Value, Threads>*>(shared_words);
 
   runtime::wait_for_previous_kernel();
   block::segment_tiles const runs = tiles.runs();
@@ -958,14 +995,14 @@ __global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wa
   {
     __syncthreads();
     wave_bucket of_equals{};
-    part_of_equals const part = list_equals<Bits, Order, Value>(tiles, blockIdx.x, of_equals);
+    part_of_equals const part = list_equals<Bits, Order, Value, Threads>(tiles, blockIdx.x, of_equals);
     if (part.count > 0)
     {
-      move_equals<Bits, Order>(part, of_equals, at);
+      move_equals<Bits, Order, Value, Threads>(part, of_equals, at);
       return;
     }
   }
-  if (where.size > most_in_wave_bucket_v<Bits, Order, Value>)
+  if (where.size > most_in_wave_bucket_v<Bits, Order, Value, Threads>)
   {
     if (threadIdx.x == 0)
     {
@@ -978,7 +1015,7 @@ __global__ void __launch_bounds__(wave_sort_threads, runtime::resident_blocks(wa
   if (where.size > 0 && !sort_in_wave(shared, order, tiles, blockIdx.x, where, at, block::trusts_ranks{}))
   {
     __syncthreads();
-    sort_slowly_in_wave(order, tiles, blockIdx.x, where, at);
+    sort_slowly_in_wave<Bits, Order, Value, Threads>(order, tiles, blockIdx.x, where, at);
   }
 }
 

@@ -246,13 +246,16 @@ constexpr std::size_t most_in_cluster(unsigned blocks)
   return static_cast<std::size_t>(sort_tile_for(4, 0, sort_class::bucket)) * blocks * 8 / 9;
 }
 
-/// What one wave of blocks sorts: at most 128 tiles, one a multiprocessor of an H200, and then 256 buckets, about two each.
+/// What one wave of blocks sorts: at most 128 tiles, one a multiprocessor of an H200, and then 256 buckets, about two each. In a long wave there are up to two
+/// tiles a multiprocessor, and buckets are sorted by blocks of twice as many threads.
 inline constexpr int wave_threads     = 512;
 inline constexpr int wave_samples     = 4; // a thread: neighbours
 inline constexpr int least_wave_items = 2; // with one, 2^16 keys would take as much memory for what tiles note as 2^17
-inline constexpr unsigned most_wave_tiles = 128;
-inline constexpr int wave_buckets         = 256;
-inline constexpr int wave_sort_threads    = 512;
+inline constexpr unsigned wave_blocks = 128;
+inline constexpr unsigned most_wave_tiles   = 2 * wave_blocks;
+inline constexpr int wave_buckets           = 256;
+inline constexpr int wave_sort_threads      = 512;
+inline constexpr int long_wave_sort_threads = 1024;
 
 /// Elements of a tile, a thread, at the most, of keys and values of so many bytes: as many as there are registers for. With 17, pairs of u64
 /// took 1 us more at 2^16, and 6 at 2^20, on an H200. Keys of 16 bytes are fewer, as full buckets are smaller.
@@ -265,7 +268,7 @@ __host__ __device__ constexpr std::size_t
 most_in_wave(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
   auto const items = static_cast<std::size_t>(wave_items(key_bytes, value_bytes, is_record));
-  return std::size_t{most_wave_tiles} * wave_threads * items;
+  return std::size_t{wave_blocks} * wave_threads * items;
 }
 
 /// Elements of a bucket that a thread sorts, at the most: of keys and values of so many bytes, as many as two blocks a multiprocessor have
@@ -288,19 +291,19 @@ __host__ __device__ constexpr bool is_staged_in_wave(std::size_t key_bytes, bool
 }
 
 /// Elements of a bucket, at the most. Records are staged in shared memory, of which two blocks have no more.
-__host__ __device__ constexpr int
-most_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
+__host__ __device__ constexpr int most_in_wave_bucket(
+  std::size_t key_bytes, std::size_t value_bytes, bool is_record = false, int threads = wave_sort_threads)
 {
-  return is_record ? 4800 : wave_sort_threads * wave_sort_items(key_bytes, value_bytes);
+  return is_record ? 4800 : threads * wave_sort_items(key_bytes, value_bytes);
 }
 
 /// The same if nearly all are one key: of what is staged, and with values, these are one bin, which is split only if it has no more than 8 a thread
 /// (block/bins.cuh).
-__host__ __device__ constexpr int
-most_alike_in_wave_bucket(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
+__host__ __device__ constexpr int most_alike_in_wave_bucket(
+  std::size_t key_bytes, std::size_t value_bytes, bool is_record = false, int threads = wave_sort_threads)
 {
   bool const are_one_bin = value_bytes != 0 || is_staged_in_wave(key_bytes, is_record);
-  return wave_sort_threads * (are_one_bin ? 8 : wave_sort_items(key_bytes, value_bytes));
+  return threads * (are_one_bin ? 8 : wave_sort_items(key_bytes, value_bytes));
 }
 
 /// Up to so many keys of so many bytes a cluster is used all the same. Measured on an H200 with CUDA 13.0, uniform keys in memory, us with a cluster and
@@ -317,12 +320,37 @@ __host__ __device__ constexpr bool has_wave(std::size_t key_bytes, std::size_t v
   return ((key_bytes == 4 || key_bytes == 8) && value_bytes <= 8) || (key_bytes == 16 && value_bytes == 0);
 }
 
+/// Whether a long wave sorts more of them, and up to how many: so many that full buckets are 2.1 times as large as even ones, so that hardly any is fuller
+/// between splitters. Measured on an H200 with CUDA 13.0, us by buckets or digits and in a long wave, 2^21: u32 even 84, 45.5, `gaussian` 96, 76, `zipf` 102,
+/// 87; u64 120, 68, 140, 125, 242, 234. With values few uneven inputs gain: pairs of u32, 1,200,000, even 59, `gaussian` 60, half alike 108, where CUB takes
+/// 102, 102, 97.
+__host__ __device__ constexpr bool has_long_wave(std::size_t key_bytes, std::size_t value_bytes)
+{
+  return key_bytes <= 8 && value_bytes == 0 && has_wave(key_bytes, value_bytes);
+}
+constexpr std::size_t most_in_long_wave(std::size_t key_bytes, std::size_t value_bytes)
+{
+  std::size_t const most = most_in_wave(key_bytes, value_bytes);
+  int const bucket       = most_in_wave_bucket(key_bytes, value_bytes, false, long_wave_sort_threads);
+  std::size_t const room = static_cast<std::size_t>(bucket * wave_buckets) / 21 * 10;
+  return !has_long_wave(key_bytes, value_bytes) ? most : room < 2 * most ? room : 2 * most;
+}
+
+/// Threads of a block that sorts a bucket of n elements.
+__host__ __device__ constexpr int
+wave_sort_threads_for(std::size_t n, std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
+{
+  return n <= most_in_wave(key_bytes, value_bytes, is_record) ? wave_sort_threads : long_wave_sort_threads;
+}
+
 /// Elements of a tile of n: as few as do. If one row less than the most would do, tiles have the most all the same, because full ones take fewer
 /// instructions.
 constexpr int wave_tile_for(std::size_t n, std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
-  int const most  = wave_items(key_bytes, value_bytes, is_record);
-  auto const rows = static_cast<int>((n + most_wave_tiles * wave_threads - 1) / (most_wave_tiles * wave_threads));
+  int const most         = wave_items(key_bytes, value_bytes, is_record);
+  std::size_t const each = wave_blocks * wave_threads; // elements of a row of all blocks
+  std::size_t const all  = (n + each * most - 1) / (each * most) * each; // of their tiles
+  auto const rows        = static_cast<int>((n + all - 1) / all);
   return wave_threads * (rows < least_wave_items ? least_wave_items : rows + 1 == most ? most : rows);
 }
 

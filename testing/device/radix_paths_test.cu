@@ -577,7 +577,7 @@ std::size_t full_tiles(std::size_t value_bytes)
   }
   if (gpusort::radix::has_wave(sizeof(Key), value_bytes))
   {
-    n = std::max(n, gpusort::radix::most_in_wave(sizeof(Key), value_bytes) + 1);
+    n = std::max(n, gpusort::radix::most_in_long_wave(sizeof(Key), value_bytes) + 1);
   }
   return n + 7;
 }
@@ -1176,17 +1176,18 @@ TEST(RadixPaths, ASharesLimit)
   check_a_shares_limit<std::uint64_t>(gpusort::radix::most_before_wave(8), 62);
 }
 
-/// What one wave of blocks sorts: the least and the most, where tiles get one row more, and some more.
+/// What one wave of blocks sorts, a long one too: the least and the most, where tiles get one row more, and some more.
 std::vector<std::size_t> sizes_of_waves(std::size_t key_bytes = 8)
 {
   std::size_t const least     = gpusort::radix::most_before_wave(key_bytes);
   std::size_t const most      = gpusort::radix::most_in_wave(key_bytes, 0);
+  std::size_t const most_long = gpusort::radix::most_in_long_wave(key_bytes, 0);
   constexpr std::size_t pairs = gpusort::radix::most_in_wave(8, 8);
   if (in_a_hurry())
   {
     return {least + 1, for_old_devices ? std::size_t{70'001} : std::size_t{140'003}}; // tiles of two rows and of three
   }
-  std::size_t const row = std::size_t{gpusort::radix::most_wave_tiles} * gpusort::radix::wave_threads; // of all tiles
+  std::size_t const row = std::size_t{gpusort::radix::wave_blocks} * gpusort::radix::wave_threads; // of all tiles
   std::vector<std::size_t> sizes = {
     least,
     least + 1,
@@ -1200,9 +1201,12 @@ std::vector<std::size_t> sizes_of_waves(std::size_t key_bytes = 8)
     pairs + 1,
     most - 1,
     most,
-    most + 1};
+    most + 1,
+    1'600'003,
+    most_long};
   std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [=](std::size_t n) { return n > most + 1; }), sizes.end());
+  sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [=](std::size_t n) { return n > most_long + 1; }),
+              sizes.end());
   return sizes;
 }
 
@@ -1477,12 +1481,12 @@ TEST(RadixPaths, WavesWhoseTilesAreInOrder)
   }
 }
 
-TEST(RadixPaths, AWaveBucketsLimit)
+template <class key>
+void check_a_wave_buckets_limit(std::size_t n)
 {
   // One bucket has all that a block sorts, or one more, and is its only one.
-  using key              = std::uint32_t;
-  std::size_t const most = gpusort::radix::most_in_wave_bucket(sizeof(key), 0);
-  std::size_t const n    = 300'007;
+  int const threads      = gpusort::radix::wave_sort_threads_for(n, sizeof(key), 0);
+  std::size_t const most = gpusort::radix::most_in_wave_bucket(sizeof(key), 0, false, threads);
   for (std::size_t const together : {most, most + 1})
   {
     SCOPED_TRACE(together);
@@ -1497,6 +1501,55 @@ TEST(RadixPaths, AWaveBucketsLimit)
     }
     check(keys);
     check_order<key, thrust::less<key>, std::uint64_t>(keys);
+  }
+}
+
+TEST(RadixPaths, AWaveBucketsLimit)
+{
+  check_a_wave_buckets_limit<std::uint32_t>(300'007);
+  if (!in_a_hurry())
+  {
+    check_a_wave_buckets_limit<std::uint32_t>(1'500'007);
+  }
+}
+
+TEST(RadixPaths, LongWaves)
+{
+  // Twice as many tiles as blocks at once, and buckets that twice as many threads sort: the least, the most of either width, and more.
+  std::size_t const least        = gpusort::radix::most_in_wave(8, 0) + 1;
+  std::size_t const most_of_4    = gpusort::radix::most_in_long_wave(4, 0);
+  std::size_t const most_of_8    = gpusort::radix::most_in_long_wave(8, 0);
+  std::vector<std::size_t> sizes = {least};
+  if (!in_a_hurry())
+  {
+    sizes.insert(sizes.end(), {most_of_8 - 1, most_of_8, most_of_8 + 1, most_of_4, most_of_4 + 1});
+  }
+  for (std::size_t const n : sizes)
+  {
+    SCOPED_TRACE(n);
+    // Even; and between splitters, some of which are keys of which there are many.
+    check(keys_from<std::uint32_t>(n, [](std::size_t i) { return static_cast<std::uint32_t>(mixed(i)); }));
+    check(keys_from<std::uint64_t>(n, [](std::size_t i) {
+      return mixed(~i) % 100 < 3 ? 0x1234'5678'9abcu * (mixed(i) % 3) : static_cast<std::uint64_t>(denser(i) * 0x1p63);
+    }));
+    if (in_a_hurry())
+    {
+      continue;
+    }
+    check_order<std::int64_t, thrust::greater<std::int64_t>>(
+      keys_from<std::int64_t>(n, [](std::size_t i) { return static_cast<std::int64_t>(mixed(i)); }));
+    check_order<float, thrust::greater<float>>(keys_from<float>(n, [](std::size_t i) {
+      return i % 100 == 0 ? (i % 200 == 0 ? -0.0f : 0.0f) : static_cast<float>(denser(i) - 0.25);
+    }));
+    check(keys_from<double>(n, [](std::size_t i) { return denser(i) * denser(~i) * (i % 2 == 0 ? 1e9 : -1e-9); }));
+    check(
+      keys_from<std::uint32_t>(n, [](std::size_t i) { return static_cast<std::uint32_t>(mixed(i) % 12 * 3'007u); }));
+    // In order but for the last tile; half of them alike, and even otherwise; and of every length.
+    check(keys_from<std::uint64_t>(n, [=](std::size_t i) { return i + 2'000 < n ? i : mixed(i) % n; }));
+    check(keys_from<std::uint64_t>(n, [](std::size_t i) { return mixed(~i) % 2 == 0 ? 1u : mixed(i); }));
+    check(keys_from<std::uint32_t>(n, [](std::size_t i) {
+      return static_cast<std::uint32_t>(mixed(i)) >> mixed(~i) % 32;
+    }));
   }
 }
 
@@ -1899,6 +1952,13 @@ TEST(RadixPaths, WavesAreThreeLaunches)
   {
     EXPECT_EQ(launches_for<std::uint32_t>(n), 3u) << n;
     EXPECT_EQ(launches_for<double>(n), 3u) << n;
+  }
+  // Long ones take shared memory that not every device has.
+  for (std::size_t const n : {gpusort::radix::most_in_wave(8, 0) + 1, gpusort::radix::most_in_long_wave(8, 0)})
+  {
+    bool const is_long = gpusort::runtime::shared_bytes_of_device() >= std::size_t{200} << 10;
+    EXPECT_EQ(launches_for<std::uint32_t>(n) == 3, is_long) << n;
+    EXPECT_EQ(launches_for<double>(n) == 3, is_long) << n;
   }
   for (std::size_t const n : {gpusort::radix::most_before_wave(16) + 1, gpusort::radix::most_in_wave(16, 0)})
   {

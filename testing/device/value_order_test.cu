@@ -391,7 +391,7 @@ TEST(ValueOrderAccepted, AWaveAsksOncePerKey)
   std::size_t const n = 300'007;
   // Each neighbour in the end, and a few of each tile in the beginning.
   unsigned long long const most =
-    n - 1 + gpusort::radix::most_wave_tiles * gpusort::radix::wave_threads + gpusort::radix::radix_size;
+    n - 1 + gpusort::radix::wave_blocks * gpusort::radix::wave_threads + gpusort::radix::radix_size;
   std::vector<std::uint64_t> const input = make_keys<std::uint64_t>(n, mixed);
   // Blocks do not wait for each other as long as other programs, or a sanitizer, may make them take; then all is merged.
   unsigned long long least = ~0ull;

@@ -151,17 +151,18 @@ TEST(OneWave, TilesAreFewAndFull)
   for (std::size_t const value_bytes : {0, 8})
   {
     auto const most = static_cast<std::size_t>(radix::wave_threads * radix::wave_items(8, value_bytes));
-    for (std::size_t n = radix::most_before_wave(8); n <= radix::most_in_wave(8, value_bytes);
+    for (std::size_t n = radix::most_before_wave(8); n <= radix::most_in_long_wave(8, value_bytes);
          n += n < 100'000 ? 511 : 20'011)
     {
-      auto const tile = static_cast<std::size_t>(radix::wave_tile_for(n, 8, value_bytes));
+      auto const tile         = static_cast<std::size_t>(radix::wave_tile_for(n, 8, value_bytes));
+      std::size_t const tiles = n <= radix::most_in_wave(8, value_bytes) ? radix::wave_blocks : radix::most_wave_tiles;
       EXPECT_EQ(tile % radix::wave_threads, 0u) << n;
       EXPECT_LE(tile, most) << n;
-      EXPECT_LE((n + tile - 1) / tile, std::size_t{radix::most_wave_tiles}) << n;
+      EXPECT_LE((n + tile - 1) / tile, tiles) << n;
       // One row less would not do, but for the least of tiles and the largest.
       std::size_t const less = tile - radix::wave_threads;
       EXPECT_TRUE(tile == std::size_t{radix::wave_threads} * radix::least_wave_items || tile == most
-                  || less * radix::most_wave_tiles < n)
+                  || less * tiles < n)
         << n;
     }
   }
@@ -203,9 +204,24 @@ constexpr wave_limits limits_of(std::size_t key_bytes, std::size_t value_bytes, 
           static_cast<std::uint32_t>(radix::most_in_wave(key_bytes, value_bytes, is_record)),
           is_record};
 }
+constexpr wave_limits limits_of_long(std::size_t key_bytes)
+{
+  constexpr int threads = radix::long_wave_sort_threads;
+  return {radix::most_in_wave_bucket(key_bytes, 0, false, threads),
+          radix::most_alike_in_wave_bucket(key_bytes, 0, false, threads),
+          static_cast<std::uint32_t>(radix::most_in_long_wave(key_bytes, 0)),
+          false};
+}
 
 constexpr wave_limits all_wave_limits[] = {
-  limits_of(4, 0), limits_of(8, 0), limits_of(16, 0), limits_of(4, 4), limits_of(8, 8), limits_of(16, 0, true)};
+  limits_of(4, 0),
+  limits_of(8, 0),
+  limits_of(16, 0),
+  limits_of(4, 4),
+  limits_of(8, 8),
+  limits_of(16, 0, true),
+  limits_of_long(4),
+  limits_of_long(8)};
 
 TEST(OneWave, EvenKeysPassForEven)
 {
