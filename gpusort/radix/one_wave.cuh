@@ -189,14 +189,14 @@ template <class Bits, class Order, class Value, int Threads = wave_sort_threads>
 inline constexpr int most_in_wave_bucket_v =
   most_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys, Threads);
 
-/// Threads of a block that sorts a bucket of n elements.
+/// Threads of the blocks that sort the buckets of n elements.
 template <class Bits, class Order, class Value>
 __device__ int sort_threads_for(std::uint32_t n)
 {
   return wave_sort_threads_for(n, sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys);
 }
 
-/// Elements of a bucket of n that such a block sorts, at the most.
+/// Elements of a bucket that such a block sorts, at the most.
 template <class Bits, class Order, class Value>
 __device__ int most_in_bucket_of(std::uint32_t n)
 {
@@ -509,7 +509,7 @@ struct sees_nothing_else
 };
 
 /// Puts a tile in the order of its buckets, into the second arrays, and notes where each begins, and what is seen. Called by all threads, with
-/// shared.seen zero, as it is afterwards.
+/// shared.seen zero, as it is again a barrier later.
 template <class Partition, class BucketOf, class Order, class Bits, class Value>
 __device__ void order_tile_of_wave(
   tile_storage<Bits, Order, Value>& shared,

@@ -320,14 +320,14 @@ __host__ __device__ constexpr bool has_wave(std::size_t key_bytes, std::size_t v
   return ((key_bytes == 4 || key_bytes == 8) && value_bytes <= 8) || (key_bytes == 16 && value_bytes == 0);
 }
 
-/// Whether a long wave sorts more of them, and up to how many: so many that full buckets are 2.1 times as large as even ones, so that hardly any is fuller
-/// between splitters. Measured on an H200 with CUDA 13.0, us by buckets or digits and in a long wave, 2^21: u32 even 84, 45.5, `gaussian` 96, 76, `zipf` 102,
-/// 87; u64 120, 68, 140, 125, 242, 234. With values few uneven inputs gain: pairs of u32, 1,200,000, even 59, `gaussian` 60, half alike 108, where CUB takes
-/// 102, 102, 97.
+/// Whether a long wave sorts more of them. Measured on an H200 with CUDA 13.0, us by buckets or digits and in a long wave, 2^21: u32 even 80, 48, `gaussian` 94,
+/// 79, `zipf` 99, 89; u64 118, 70, 137, 127, 250, 238. With values few uneven inputs gain: pairs of u32, 1,200,000, in a long wave even 59, `gaussian` 60, half
+/// alike 108, where CUB takes 102, 102, 97.
 __host__ __device__ constexpr bool has_long_wave(std::size_t key_bytes, std::size_t value_bytes)
 {
   return key_bytes <= 8 && value_bytes == 0 && has_wave(key_bytes, value_bytes);
 }
+/// Up to how many: full buckets are 2.1 times as large as even ones, so that between splitters one in 20 inputs has a fuller one, and goes by digits after all.
 constexpr std::size_t most_in_long_wave(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const most = most_in_wave(key_bytes, value_bytes);
@@ -336,11 +336,12 @@ constexpr std::size_t most_in_long_wave(std::size_t key_bytes, std::size_t value
   return !has_long_wave(key_bytes, value_bytes) ? most : room < 2 * most ? room : 2 * most;
 }
 
-/// Threads of a block that sorts a bucket of n elements.
+/// Threads of the blocks that sort the buckets of n elements.
 __host__ __device__ constexpr int
 wave_sort_threads_for(std::size_t n, std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
-  return n <= most_in_wave(key_bytes, value_bytes, is_record) ? wave_sort_threads : long_wave_sort_threads;
+  bool const may_be_long = !is_record && has_long_wave(key_bytes, value_bytes);
+  return may_be_long && n > most_in_wave(key_bytes, value_bytes) ? long_wave_sort_threads : wave_sort_threads;
 }
 
 /// Elements of a tile of n: as few as do. If one row less than the most would do, tiles have the most all the same, because full ones take fewer

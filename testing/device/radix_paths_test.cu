@@ -612,8 +612,12 @@ TEST(RadixPaths, FullTiles)
   }
 }
 
-/// n keys, made from their positions.
-/// Sizes that take one level of buckets, and two, of which the second has few buckets or many.
+/// More keys of 4 and 8 bytes alone than any wave sorts.
+constexpr std::size_t beyond_waves = 2'300'007;
+static_assert(beyond_waves > gpusort::radix::most_in_long_wave(4, 0)
+              && beyond_waves > gpusort::radix::most_in_long_wave(8, 0));
+
+/// Sizes that take, with values or wide keys, one level of buckets, and two, of which the second has few buckets or many; and two whatever there is.
 std::vector<std::size_t> sizes_in_levels()
 {
   constexpr std::size_t one_level = std::size_t{1} << 20;
@@ -621,7 +625,7 @@ std::vector<std::size_t> sizes_in_levels()
   {
     return {130'007, one_level + 4097};
   }
-  return {130'007, 1'000'003, one_level, one_level + 255, one_level + 4097, 5'000'011};
+  return {130'007, 1'000'003, one_level, one_level + 255, one_level + 4097, beyond_waves, 5'000'011};
 }
 
 TEST(RadixPaths, LevelsOfBuckets)
@@ -650,7 +654,7 @@ TEST(RadixPaths, BucketsOfOneValueEach)
        in_a_hurry() ? std::vector<std::uint64_t>{256, 700} : std::vector<std::uint64_t>{200, 256, 300, 511, 512, 700})
   {
     SCOPED_TRACE(values);
-    check(keys_from<std::uint32_t>(1'200'007, [=](std::size_t i) {
+    check(keys_from<std::uint32_t>(beyond_waves, [=](std::size_t i) {
       return static_cast<std::uint32_t>(0x80000000u - values / 2 + mixed(i) % values);
     }));
   }
@@ -670,7 +674,7 @@ std::uint64_t mean_of_four(std::size_t i)
 TEST(RadixPaths, LongBucketsAmongOthers)
 {
   // Two buckets and more in the place of one in the middle, and hardly any at the ends.
-  for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{1'200'007} : sizes_in_levels())
+  for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{beyond_waves} : sizes_in_levels())
   {
     SCOPED_TRACE(n);
     check(keys_from<std::int64_t>(n, [=](std::size_t i) { return static_cast<std::int64_t>(mean_of_four(i)); }));
@@ -735,7 +739,7 @@ TEST(RadixPaths, NumbersThatAreEvenByValue)
     check_numbers<float>(n);
     check_numbers<double>(n);
   }
-  std::size_t const n = 1'200'007;
+  std::size_t const n = beyond_waves;
   check_order<float, thrust::less<float>>(
     numbers_and_others<float>(n, number_of<float>(gpusort::testing::distribution::unit, n)));
   check_order<double, thrust::greater<double>>(
@@ -760,7 +764,7 @@ void check_long_buckets()
 {
   using gpusort::radix::buckets_log2_for;
   constexpr int bits   = static_cast<int>(sizeof(Key)) * 8;
-  std::size_t const n  = 1'200'007;
+  std::size_t const n  = beyond_waves;
   int const log2       = buckets_log2_for(n);
   std::size_t const at = 100; // bucket
   for (sort_class const c : {sort_class::bucket, sort_class::long_bucket})
@@ -805,7 +809,7 @@ TEST(RadixPaths, ALongBucketsLimit)
 TEST(RadixPaths, BucketsWhoseNeighboursCrowd)
 {
   // In order but for a key in a hundred, or in runs; with tiles that are full.
-  std::size_t const n = in_a_hurry() ? 1'200'007 : 3'000'017;
+  std::size_t const n = in_a_hurry() ? beyond_waves : 3'000'017;
   check(keys_from<std::uint32_t>(n, [=](std::size_t i) {
     return static_cast<std::uint32_t>(i % 100 == 7 ? mixed(i) : (std::uint64_t{i} << 32) / n);
   }));
@@ -814,7 +818,7 @@ TEST(RadixPaths, BucketsWhoseNeighboursCrowd)
 
 TEST(RadixPaths, ZerosOfBothSignsInBuckets)
 {
-  std::size_t const n = in_a_hurry() ? 1'200'007 : 3'000'017;
+  std::size_t const n = in_a_hurry() ? beyond_waves : 3'000'017;
   check(keys_from<float>(n, [](std::size_t i) {
     std::uint64_t const bits = mixed(i);
     return bits % 5000 == 0 ? (i % 2 == 0 ? 0.0f : -0.0f)
@@ -828,7 +832,7 @@ TEST(RadixPaths, ZerosOfBothSignsInBuckets)
 TEST(RadixPaths, BucketsThatBinsDoNotSort)
 {
   // Far apart, and each value or one close to it a dozen times.
-  std::size_t const n = 1'200'007;
+  std::size_t const n = beyond_waves;
   check(keys_from<std::uint64_t>(n, [=](std::size_t i) { return (mixed(i) % (n / 12) << 44) + mixed(~i) % 16; }));
   std::size_t const wide = in_a_hurry() ? 200'007 : n;
   check(keys_from<unsigned __int128>(wide, [=](std::size_t i) {
@@ -839,7 +843,7 @@ TEST(RadixPaths, BucketsThatBinsDoNotSort)
 TEST(RadixPaths, BucketsOfManyTwins)
 {
   // Every value so many times that bins are crowded by equals, of which several share a bin now and then.
-  std::size_t const n = in_a_hurry() ? 130'007 : 1'200'007;
+  std::size_t const n = in_a_hurry() ? 130'007 : beyond_waves;
   for (std::uint64_t const together :
        in_a_hurry() ? std::vector<std::uint64_t>{20, 100} : std::vector<std::uint64_t>{10, 20, 50, 100, 1000})
   {
@@ -879,7 +883,7 @@ TEST(RadixPaths, EvenKeysOfFewDigits)
 TEST(RadixPaths, OneDigit)
 {
   // Any of them, with values that no key has, and one value but for a few keys that a sample does not meet.
-  for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{1'200'007} : sizes_in_levels())
+  for (std::size_t const n : in_a_hurry() ? std::vector<std::size_t>{beyond_waves} : sizes_in_levels())
   {
     SCOPED_TRACE(n);
     auto const digit = [](std::size_t i) { return mixed(i) % 200 / 2 * 2 + 21; };
@@ -1205,6 +1209,7 @@ std::vector<std::size_t> sizes_of_waves(std::size_t key_bytes = 8)
     1'600'003,
     most_long};
   std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [=](std::size_t n) { return n > most_long + 1; }),
               sizes.end());
   return sizes;
@@ -1289,7 +1294,7 @@ double denser(std::size_t i)
   return even * even;
 }
 
-TEST(RadixPaths, WavesOfUpToAMillionKeysBetweenSplitters)
+TEST(RadixPaths, WavesOfUpToMillionsBetweenSplitters)
 {
   // No key of which there are many; the mean of four; in stretches of neighbours; floats about zero.
   check_in_waves<std::uint32_t>([](std::size_t i, std::size_t) {
@@ -1314,7 +1319,7 @@ TEST(RadixPaths, WavesOfUpToAMillionKeysBetweenSplitters)
   });
 }
 
-TEST(RadixPaths, WavesOfUpToAMillionKeysThatAreSplitters)
+TEST(RadixPaths, WavesOfUpToMillionsThatAreSplitters)
 {
   // Some keys are as many as several buckets have, about one, or a bit less, beside others between them and without.
   for (std::size_t const share :
@@ -1513,43 +1518,93 @@ TEST(RadixPaths, AWaveBucketsLimit)
   }
 }
 
+/// Whether blocks have the shared memory that a long wave takes.
+template <class Key>
+bool has_room_for_long_waves()
+{
+  using namespace gpusort::radix;
+  using sorts =
+    wave_sort_storage<bits_t<Key>, key_order_t<Key>, gpusort::block::no_values, gpusort::radix::long_wave_sort_threads>;
+  return sizeof(sorts) <= gpusort::runtime::shared_bytes_of_device();
+}
+
+/// Expects that one wave sorts keys alone, if blocks have room for it: nothing is left to digits.
+template <class Key>
+void expect_long_wave(std::vector<Key> const& keys)
+{
+  using gpusort::no_value;
+  using gpusort::radix::device;
+  using compare       = thrust::less<Key>;
+  using notes         = gpusort::radix::findings<gpusort::radix::bits_t<Key>>;
+  std::size_t const n = keys.size();
+  thrust::device_vector<Key> sorted(keys.begin(), keys.end());
+  thrust::device_vector<char> scratch(device::scratch_bytes<Key, no_value, compare>(n));
+  void* const memory = thrust::raw_pointer_cast(scratch.data());
+  no_value* none     = nullptr;
+  device::sort(nullptr, memory, thrust::raw_pointer_cast(sorted.data()), none, n, compare{});
+  device::plan<Key, no_value> const plan(n);
+  notes found;
+  gpusort::testing::require(cudaMemcpy(&found,
+                                       gpusort::runtime::at_offset<notes>(plan.layout.base(memory), plan.found),
+                                       sizeof found,
+                                       cudaMemcpyDeviceToHost),
+                            "findings");
+  EXPECT_TRUE(plan.in_long_wave);
+  EXPECT_EQ(found.decided != 0 && found.in_tiles == 0, has_room_for_long_waves<Key>());
+}
+
+/// Rare towards the ends, so that buckets of equal width will not do, beside some values of which there are many.
+std::uint64_t mean_and_many(std::size_t i)
+{
+  return mixed(~i) % 50 == 0 ? 0x5555'5678'9abc'def0u + mixed(i) % 3 * 0x1000'0000'0000'0000u : mean_of_four(i);
+}
+
 TEST(RadixPaths, LongWaves)
 {
   // Twice as many tiles as blocks at once, and buckets that twice as many threads sort: the least, the most of either width, and more.
-  std::size_t const least        = gpusort::radix::most_in_wave(8, 0) + 1;
   std::size_t const most_of_4    = gpusort::radix::most_in_long_wave(4, 0);
   std::size_t const most_of_8    = gpusort::radix::most_in_long_wave(8, 0);
-  std::vector<std::size_t> sizes = {least};
+  std::vector<std::size_t> sizes = {gpusort::radix::most_in_wave(8, 0) + 1};
   if (!in_a_hurry())
   {
-    sizes.insert(sizes.end(), {most_of_8 - 1, most_of_8, most_of_8 + 1, most_of_4, most_of_4 + 1});
+    sizes.insert(sizes.end(), {1'600'003, most_of_8 - 1, most_of_8, most_of_8 + 1, most_of_4, most_of_4 + 1});
   }
   for (std::size_t const n : sizes)
   {
     SCOPED_TRACE(n);
-    // Even; and between splitters, some of which are keys of which there are many.
     check(keys_from<std::uint32_t>(n, [](std::size_t i) { return static_cast<std::uint32_t>(mixed(i)); }));
-    check(keys_from<std::uint64_t>(n, [](std::size_t i) {
-      return mixed(~i) % 100 < 3 ? 0x1234'5678'9abcu * (mixed(i) % 3) : static_cast<std::uint64_t>(denser(i) * 0x1p63);
-    }));
+    check(keys_from<std::uint64_t>(n, mean_and_many));
     if (in_a_hurry())
     {
       continue;
     }
-    check_order<std::int64_t, thrust::greater<std::int64_t>>(
-      keys_from<std::int64_t>(n, [](std::size_t i) { return static_cast<std::int64_t>(mixed(i)); }));
-    check_order<float, thrust::greater<float>>(keys_from<float>(n, [](std::size_t i) {
-      return i % 100 == 0 ? (i % 200 == 0 ? -0.0f : 0.0f) : static_cast<float>(denser(i) - 0.25);
+    check(keys_from<std::int64_t>(n, [](std::size_t i) { return static_cast<std::int64_t>(mixed(i)); }));
+    check(
+      keys_from<std::uint32_t>(n, [](std::size_t i) { return static_cast<std::uint32_t>(mean_and_many(i) >> 32); }));
+    check(keys_from<float>(n, [](std::size_t i) {
+      float const centred = static_cast<float>(static_cast<double>(mean_of_four(i)) * 0x1p-64 - 0.5);
+      return i % 100 == 0 ? (i % 200 == 0 ? -0.0f : 0.0f) : centred;
     }));
-    check(keys_from<double>(n, [](std::size_t i) { return denser(i) * denser(~i) * (i % 2 == 0 ? 1e9 : -1e-9); }));
+    check(keys_from<double>(n, [](std::size_t i) { return static_cast<double>(mixed(i) >> 11) * 0x1p-53; }));
     check(
       keys_from<std::uint32_t>(n, [](std::size_t i) { return static_cast<std::uint32_t>(mixed(i) % 12 * 3'007u); }));
-    // In order but for the last tile; half of them alike, and even otherwise; and of every length.
+    // In order but for the last tile; half of them alike, and even otherwise; and, which is left to digits, of every length.
     check(keys_from<std::uint64_t>(n, [=](std::size_t i) { return i + 2'000 < n ? i : mixed(i) % n; }));
     check(keys_from<std::uint64_t>(n, [](std::size_t i) { return mixed(~i) % 2 == 0 ? 1u : mixed(i); }));
     check(keys_from<std::uint32_t>(n, [](std::size_t i) {
       return static_cast<std::uint32_t>(mixed(i)) >> mixed(~i) % 32;
     }));
+  }
+  // By equal width, and between splitters.
+  std::size_t const n = in_a_hurry() ? sizes.front() : 1'600'003;
+  expect_long_wave(keys_from<std::uint64_t>(n, mean_and_many));
+  if (!in_a_hurry())
+  {
+    expect_long_wave(keys_from<std::uint64_t>(n, mixed));
+    expect_long_wave(keys_from<std::uint32_t>(n, [](std::size_t i) { return static_cast<std::uint32_t>(mixed(i)); }));
+    expect_long_wave(
+      keys_from<std::uint32_t>(n, [](std::size_t i) { return static_cast<std::uint32_t>(mean_and_many(i) >> 32); }));
+    expect_long_wave(keys_from<double>(n, [](std::size_t i) { return static_cast<double>(mixed(i) >> 11) * 0x1p-53; }));
   }
 }
 
@@ -1956,9 +2011,8 @@ TEST(RadixPaths, WavesAreThreeLaunches)
   // Long ones take shared memory that not every device has.
   for (std::size_t const n : {gpusort::radix::most_in_wave(8, 0) + 1, gpusort::radix::most_in_long_wave(8, 0)})
   {
-    bool const is_long = gpusort::runtime::shared_bytes_of_device() >= std::size_t{200} << 10;
-    EXPECT_EQ(launches_for<std::uint32_t>(n) == 3, is_long) << n;
-    EXPECT_EQ(launches_for<double>(n) == 3, is_long) << n;
+    EXPECT_EQ(launches_for<std::uint32_t>(n) == 3, has_room_for_long_waves<std::uint32_t>()) << n;
+    EXPECT_EQ(launches_for<double>(n) == 3, has_room_for_long_waves<double>()) << n;
   }
   for (std::size_t const n : {gpusort::radix::most_before_wave(16) + 1, gpusort::radix::most_in_wave(16, 0)})
   {

@@ -148,14 +148,16 @@ TEST(MergePath, StaysInBoundsWhateverTheComparatorAnswers)
 
 TEST(OneWave, TilesAreFewAndFull)
 {
-  for (std::size_t const value_bytes : {0, 8})
+  for (auto const& [key_bytes, value_bytes] : {std::pair<std::size_t, std::size_t>{4, 0}, {8, 0}, {8, 8}, {16, 0}})
   {
-    auto const most = static_cast<std::size_t>(radix::wave_threads * radix::wave_items(8, value_bytes));
-    for (std::size_t n = radix::most_before_wave(8); n <= radix::most_in_long_wave(8, value_bytes);
+    auto const most = static_cast<std::size_t>(radix::wave_threads * radix::wave_items(key_bytes, value_bytes));
+    for (std::size_t n = radix::most_before_wave(key_bytes); n <= radix::most_in_long_wave(key_bytes, value_bytes);
          n += n < 100'000 ? 511 : 20'011)
     {
-      auto const tile         = static_cast<std::size_t>(radix::wave_tile_for(n, 8, value_bytes));
-      std::size_t const tiles = n <= radix::most_in_wave(8, value_bytes) ? radix::wave_blocks : radix::most_wave_tiles;
+      auto const tile    = static_cast<std::size_t>(radix::wave_tile_for(n, key_bytes, value_bytes));
+      bool const is_long = radix::wave_sort_threads_for(n, key_bytes, value_bytes) == radix::long_wave_sort_threads;
+      EXPECT_EQ(is_long, n > radix::most_in_wave(key_bytes, value_bytes)) << n;
+      std::size_t const tiles = is_long ? radix::most_wave_tiles : radix::wave_blocks;
       EXPECT_EQ(tile % radix::wave_threads, 0u) << n;
       EXPECT_LE(tile, most) << n;
       EXPECT_LE((n + tile - 1) / tile, tiles) << n;

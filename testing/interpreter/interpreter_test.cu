@@ -296,7 +296,8 @@ TEST(Blocks, ChangeMemoryAtomically)
 }
 
 /// Blocks hand on a sum, in either order.
-__global__ void hand_on(unsigned volatile* sums, bool upwards)
+/// Of `sleepers` blocks the last one spins, and the others sleep; 1: all spin.
+__global__ void hand_on(unsigned volatile* sums, bool upwards, unsigned sleepers)
 {
   unsigned const step     = upwards ? blockIdx.x : gridDim.x - 1 - blockIdx.x;
   unsigned const previous = upwards ? blockIdx.x - 1 : blockIdx.x + 1;
@@ -306,15 +307,19 @@ __global__ void hand_on(unsigned volatile* sums, bool upwards)
     while (step > 0 && before == 0)
     {
       before = sums[previous];
+      if (blockIdx.x % sleepers + 1 < sleepers)
+      {
+        __nanosleep(32);
+      }
     }
     sums[blockIdx.x] = before + step + 1;
   }
 }
 
-void expect_sums(unsigned blocks, bool upwards)
+void expect_sums(unsigned blocks, bool upwards, unsigned sleepers = 1)
 {
   auto const memory = on_device(std::vector<unsigned>(blocks));
-  hand_on<<<blocks, 64>>>(memory.get(), upwards);
+  hand_on<<<blocks, 64>>>(memory.get(), upwards, sleepers);
   auto sums = on_host(memory, blocks);
   if (!upwards)
   {
@@ -334,6 +339,16 @@ TEST(Blocks, WaitForThoseBefore)
 TEST(Blocks, WaitForThoseBehind)
 {
   expect_sums(5, false);
+}
+
+TEST(Blocks, SleepUntilOthersAreDone)
+{
+  constexpr unsigned never_spin = 1'000'000;
+  expect_sums(300, true, never_spin);
+  expect_sums(300, false, never_spin);
+  expect_sums(50, true, 2);
+  expect_sums(6, false, 2);
+  expect_sums(6, false, 3);
 }
 
 TEST(Blocks, MayRunInAnyOrder)

@@ -20,14 +20,14 @@ namespace
 
 std::uint64_t executed = 0;
 bool turn_ends         = false;
-bool has_slept         = false; // in its last turn, the warp
+bool has_slept         = false; // the last turn ended by sleeping
 
 constexpr std::uint32_t most_blocks_at_once = multiprocessors * 8;
 
 // Jumps backwards in a turn of a warp: who spins has to let others run.
 constexpr int turn_length = 20000;
 
-// Rounds without a block that ends, after which another one begins: somebody may be waiting for it.
+// Rounds without a block that ends, after which another one begins, or those that sleep are woken: somebody may be waiting for them.
 constexpr int patience = 20;
 
 constexpr int garbage_in_shared = 0xCD;
@@ -789,8 +789,8 @@ private:
     }
   }
 
-  /// Lets every warp run for a turn. Whether any could. Those that do nothing but sleep are let alone until others cannot go on either; with a seed,
-  /// which is to bring about more orders, nobody is.
+  /// Lets every warp run for a turn. Whether any could. Clusters whose turns all end by sleeping are left alone as long as others can begin; with a seed, which
+  /// is to bring about more orders, none is.
   bool run_round(cluster& c)
   {
     bool progress = false;

@@ -135,7 +135,7 @@ struct cluster
   std::uint32_t alive   = 0; // threads
   std::uint32_t arrived = 0;
   std::uint64_t phase   = 0; // how often all have arrived
-  bool sleeps           = false; // in its last round it did nothing else
+  bool sleeps           = false; // all that it did in its last round ended by sleeping
 
   bool all_left() const
   {
