@@ -46,9 +46,9 @@ def comparison(keys, values, sizes, ours, factor, distributions=("uniform",), su
 
 
 def uneven(keys, values, more=()):
-    """What is asked of every other distribution, size and type."""
-    return Target("uneven", keys.split(), values.split(), "less", ["uniform", *IN_ORDER, *UNEVEN, *more], powers(10, 24),
-                  ["radix"], "cub_radix", 1)
+    """What is asked of every other distribution, size and type. 2^21 is where one way of sorting ends and another begins."""
+    return Target("uneven", keys.split(), values.split(), "less", ["uniform", *IN_ORDER, *UNEVEN, *more],
+                  [*powers(10, 24), 1 << 21], ["radix"], "cub_radix", 1)
 
 
 def quicksort(keys, values, sizes, factor, distributions=("uniform",)):
