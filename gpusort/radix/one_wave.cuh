@@ -289,7 +289,8 @@ __device__ wave_sample add_up_sample(Storage& shared)
 }
 
 /// Maps ranks to radix_size buckets of equal width by a sample, which is the same for every block: by rank, or else by value. Returns false if
-/// they would not fit a block; `sample`: what it says of the last map that was tried; not set if the map fits by far. Called by all threads, with of_sample zero, a barrier since.
+/// they would not fit a block; `sample`: what it says of the map that was tried and leaves less in its fullest bucket; not set if a map fits by far. Called by all threads, with
+/// of_sample and `sample` zero, a barrier since.
 template <class Bits, class Order, class Value>
 __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
                          Bits const* keys,
@@ -345,8 +346,9 @@ __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
     {
       return true;
     }
-    sample = add_up_sample(shared);
-    return fits_wave(sample, n, capacity, alike);
+    wave_sample const own = add_up_sample(shared);
+    sample                = sample.all == 0 || own.most < sample.most ? own : sample;
+    return fits_wave(own, n, capacity, alike);
   };
   auto const ranks_map = bucket_map<rank_type>::over(least, greatest, digit_bits);
   buckets.map          = ranks_map;
