@@ -394,17 +394,18 @@ constexpr std::size_t most_expected_evenly(std::size_t n, int buckets_log2)
 
 /// Whether floating-point numbers of so many bytes may go by value. About zero only if there are so many: the bucket that zero is in has all exponents,
 /// and takes a block up to 0.3 ms, digit by digit. Short ones with values only if these are not too many: numbers from 0 to 1 are multiples of 2^-24, of which
-/// each then occurs so often that its bins are crowded. Measured on an H200, by value and otherwise, ms: normally distributed f64 2^24 0.87, 1.16; 2^22
-/// 0.44, 0.41; pairs of f32 and u32, from 0 to 1, 2^24 0.53, 0.59; 2^28 9.4, 8.0.
-__host__ __device__ constexpr std::size_t least_about_zero(std::size_t key_bytes)
+/// each then occurs so often that its bins are crowded. Measured on an H200, digit by digit and by value, us: normally distributed f64 2,500,000 288, 308; 2^22 370, 270;
+/// 2^23 610, 371; with u64 2^22 463, 342; f32 2,500,000 134, 122; 2^22 175, 164; 2^24 405, 365; with u32 2,500,000 160, 172; 2^24 568, 573; pairs of f32 and u32, from 0 to 1,
+/// ms, by value and otherwise, 2^24 0.53, 0.59; 2^28 9.4, 8.0.
+__host__ __device__ constexpr std::size_t least_about_zero(std::size_t key_bytes, bool with_values)
 {
-  return std::size_t{1} << (key_bytes > 4 ? 24 : 25);
+  return std::size_t{1} << (key_bytes > 4 ? 22 : with_values ? 25 : 21);
 }
 inline constexpr std::size_t most_short_by_value = std::size_t{1} << 26;
 __host__ __device__ constexpr bool
 goes_by_value(std::uint64_t n, std::size_t key_bytes, bool with_values, bool about_zero)
 {
-  return (!about_zero || n >= least_about_zero(key_bytes))
+  return (!about_zero || n >= least_about_zero(key_bytes, with_values))
       && (key_bytes > 4 || !with_values || n <= most_short_by_value);
 }
 

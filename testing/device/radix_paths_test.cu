@@ -750,8 +750,8 @@ TEST(RadixPaths, MillionsOfNumbersAboutZero)
 {
   using gpusort::radix::least_about_zero;
   using gpusort::testing::distribution;
-  std::size_t const of_floats  = least_about_zero(sizeof(float)) + 12'345;
-  std::size_t const of_doubles = least_about_zero(sizeof(double)) + 12'345;
+  std::size_t const of_floats  = least_about_zero(sizeof(float), false) + 300'345; // beyond a wave
+  std::size_t const of_doubles = least_about_zero(sizeof(double), true) + 12'345;
   check_order<float, thrust::less<float>>(
     numbers_and_others<float>(of_floats, number_of<float>(distribution::normal, of_floats)));
   check_order<double, thrust::greater<double>>(
