@@ -204,6 +204,13 @@ __device__ int most_in_bucket_of(std::uint32_t n)
     sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys, sort_threads_for<Bits, Order, Value>(n));
 }
 
+/// How many more elements than it holds a block sorts of an overfull bucket: of keys alone that their rank tells.
+template <class Order, class Value>
+__host__ __device__ constexpr int most_too_many_in_wave(int most)
+{
+  return std::is_same_v<Value, block::no_values> && Order::tells_keys ? most / 2 : 0;
+}
+
 template <class Bits, class Order, class Value>
 struct tile_storage
 {
@@ -384,11 +391,13 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order
   constexpr unsigned splits = radix_size - 1;
   int const count           = splitter_samples_for(n, most);
   int const of_bucket       = count / radix_size; // samples
-  auto const most_of_bucket = static_cast<int>(most_in_splitter_sample(n, most, count));
-  if (most_of_bucket < of_bucket)
+  if (static_cast<int>(most_in_splitter_sample(n, most, count)) < of_bucket)
   {
     return false;
   }
+  // Where one key has many places, buckets beside it may have more than all should: half of what a block sorts of an overfull one is left to chance.
+  int const bearable        = most + most_too_many_in_wave<Order, Value>(most) / 2;
+  auto const most_of_bucket = static_cast<int>(most_in_splitter_sample(n, bearable, count));
   __syncthreads();
   // Blocks begin at different places: otherwise all would ask for the same memory at the same time.
   constexpr int apart        = 8;
@@ -600,8 +609,14 @@ __global__ void __launch_bounds__(wave_threads)
       {
         return;
       }
+      int const most         = most_in_bucket_of<Bits, Order, Value>(tiles.n);
       bool const is_worth_it = is_worth_splitters(
-        sample, tiles.n, most_in_bucket_of<Bits, Order, Value>(tiles.n), Ask::asks, !Order::tells_keys);
+        sample,
+        tiles.n,
+        most,
+        Ask::asks,
+        merges_soon(tiles.n, sizeof(Bits), value_bytes_v<Value>, most),
+        !Order::tells_keys);
       if (is_worth_it && split_wave<Bits, Order, Value>(at.keys[0], tiles.n, order))
       {
 #pragma unroll 1
@@ -792,12 +807,25 @@ struct crowded_in_wave<Bits, Order, Value, Threads, Items, false>
   {};
 };
 
+/// The second of two sorted neighbours, while they are merged, and where its keys go.
+template <class Bits, int Most>
+struct neighbour_storage
+{
+  Bits keys[Most];
+  std::uint16_t places[Most];
+};
+template <class Bits>
+struct neighbour_storage<Bits, 0>
+{};
+
 template <class Bits, class Order, class Value, int Threads>
 struct wave_sort_storage
 {
   static constexpr int most = most_in_wave_bucket_v<Bits, Order, Value, Threads>;
   static constexpr int most_short =
     Order::tells_keys ? Threads * short_wave_sort_items(sizeof(Bits), value_bytes_v<Value>) : most;
+  static constexpr int most_too_many = most_too_many_in_wave<Order, Value>(most);
+  static_assert(most + most_too_many < 1 << 16, "places have 16 bits");
 
   using sorter       = wave_sort<Bits, Order, Value, Threads, most>;
   using short_sorter = wave_sort<Bits, Order, Value, Threads, most_short>;
@@ -810,6 +838,7 @@ struct wave_sort_storage
     typename short_sorter::shared_storage sort_short;
     typename without_bins::storage crowded;
     equals_storage equals;
+    neighbour_storage<Bits, most_too_many> neighbour;
   };
   typename source::shared_storage runs;
   Bits first_key;
@@ -931,41 +960,105 @@ __device__ bool sort_in_wave(
     shared, shared.sort_short, order, tiles, bucket, where, at, agrees);
 }
 
-/// The same for what bins have not sorted: puts the elements together where they belong, and sorts them there. Called by
-/// all threads of a block, a barrier since.
+/// Merges `first` sorted keys and up to most_too_many sorted ones behind them, in place. Stable. Called by all threads of a block, a barrier since.
+template <class Bits, class Order, class Value, int Threads>
+__device__ __noinline__ void merge_neighbours(Order order, Bits* keys, std::uint32_t first, std::uint32_t second)
+{
+  auto& shared = block::dynamic_shared<wave_sort_storage<Bits, Order, Value, Threads>>().neighbour;
+  // How many of the sorted keys from `begin` on go before a rank.
+  auto const count_before = [&](Bits const* begin, std::uint32_t count, auto goes_before) {
+    std::uint32_t low = 0;
+#pragma unroll 1
+    for (std::uint32_t open = count; open > 0;)
+    {
+      std::uint32_t const half = open / 2;
+      bool const is_before     = goes_before(order.rank_of(begin[low + half]));
+      low += is_before ? half + 1 : 0;
+      open = is_before ? open - half - 1 : half;
+    }
+    return low;
+  };
+#pragma unroll 1
+  for (std::uint32_t i = threadIdx.x; i < second; i += Threads)
+  {
+    Bits const key  = keys[first + i];
+    auto const rank = order.rank_of(key);
+    shared.keys[i]  = key;
+    shared.places[i] =
+      static_cast<std::uint16_t>(i + count_before(keys, first, [&](auto other) { return other <= rank; }));
+  }
+  __syncthreads();
+  // The last come first: what they are written over has been read.
+  constexpr std::uint32_t at_once = 4;
+  std::uint32_t const stays       = second > 0 ? shared.places[0] : first; // all before that
+#pragma unroll 1
+  for (std::uint32_t end = first; end > stays;)
+  {
+    std::uint32_t const begin = end - stays > Threads * at_once ? end - Threads * at_once : stays;
+    Bits held[at_once];
+#pragma unroll
+    for (std::uint32_t i = 0; i < at_once; ++i)
+    {
+      std::uint32_t const place = begin + i * Threads + threadIdx.x;
+      held[i]                   = place < end ? keys[place] : Bits{0};
+    }
+    __syncthreads();
+#pragma unroll
+    for (std::uint32_t i = 0; i < at_once; ++i)
+    {
+      std::uint32_t const place = begin + i * Threads + threadIdx.x;
+      if (place < end)
+      {
+        auto const rank = order.rank_of(held[i]);
+        keys[place + count_before(shared.keys, second, [&](auto other) { return other < rank; })] = held[i];
+      }
+    }
+    end = begin;
+  }
+#pragma unroll 1
+  for (std::uint32_t i = threadIdx.x; i < second; i += Threads)
+  {
+    keys[shared.places[i]] = shared.keys[i];
+  }
+}
+
+/// The same for what bins do not sort: puts the elements together where they belong, and sorts them there. Of keys alone up to most_too_many more than
+/// a block holds, which are sorted apart and merged. Called by all threads of a block, a barrier since.
 template <class Bits, class Order, class Value, int Threads>
 __device__ __noinline__ void
 sort_slowly_in_wave(Order order, wave_tiles tiles, unsigned bucket, wave_bucket where, buffers<Bits, Value> at)
 {
-  auto& shared                    = block::dynamic_shared<wave_sort_storage<Bits, Order, Value, Threads>>();
-  using source                    = typename wave_sort_storage<Bits, Order, Value, Threads>::source;
-  block::segment_tiles const runs = tiles.runs();
-  source elements(shared.runs, runs, bucket, bucket + 1, 0, at.keys[1], at.values[1]);
-  int const size          = static_cast<int>(where.size);
-  constexpr int at_once   = 4;
-  auto const put_together = [&](auto* to, auto load) {
-#pragma unroll 1
-    for (int first = 0; first < size; first += Threads * at_once)
-    {
-      std::remove_pointer_t<decltype(to)> held[at_once];
-      elements.finish_load();
-      load(held, (first + static_cast<int>(threadIdx.x)) / 32);
-      block::write_tile<Threads>(held, size - first, to + first);
-    }
-  };
-  constexpr int warps = Threads / 32;
-  put_together(at.keys[0] + where.begin,
-               [&](auto& held, int row) { elements.template load_keys<warps>(held, size, row); });
-  if constexpr (!std::is_same_v<Value, block::no_values>)
-  {
-    put_together(at.values[0] + where.begin,
-                 [&](auto& held, int row) { elements.template load_values<warps>(held, size, row); });
-  }
+  using storage = wave_sort_storage<Bits, Order, Value, Threads>;
+  auto& shared  = block::dynamic_shared<storage>();
+  shared.equals.list(tiles, tiles.runs(), bucket);
+  __syncthreads();
+  move_equals<Bits, Order, Value, Threads>({bucket, 0, 1}, where, at);
   __syncthreads();
   Bits* const keys    = at.keys[0] + where.begin;
   Value* const values = at.values[0] + where.begin;
-  wave_sort_storage<Bits, Order, Value, Threads>::without_bins::sorter::sort_without_bins(
-    block::shared_address(shared.crowded), order, size, {keys, values}, keys, values);
+  auto const sort     = [&](std::uint32_t first, std::uint32_t size) {
+    storage::without_bins::sorter::sort_without_bins(
+      block::shared_address(shared.crowded),
+      order,
+      static_cast<int>(size),
+      {keys + first, values + first},
+      keys + first,
+      values + first);
+  };
+  if constexpr (storage::most_too_many > 0)
+  {
+    constexpr std::uint32_t most = storage::most;
+    if (where.size > most)
+    {
+      sort(most, where.size - most);
+      __syncthreads();
+      sort(0, most);
+      __syncthreads();
+      merge_neighbours<Bits, Order, Value, Threads>(order, keys, most, where.size - most);
+      return;
+    }
+  }
+  sort(0, where.size);
 }
 
 /// Sorts the bucket of the block's number from the second arrays into the first ones.
@@ -1004,8 +1097,15 @@ __global__ void __launch_bounds__(Threads, runtime::resident_blocks(Threads, 2 *
       return;
     }
   }
-  if (where.size > most_in_wave_bucket_v<Bits, Order, Value, Threads>)
+  constexpr std::uint32_t most = most_in_wave_bucket_v<Bits, Order, Value, Threads>;
+  if (where.size > most)
   {
+    if (where.size <= most + wave_sort_storage<Bits, Order, Value, Threads>::most_too_many)
+    {
+      __syncthreads();
+      sort_slowly_in_wave<Bits, Order, Value, Threads>(order, tiles, blockIdx.x, where, at);
+      return;
+    }
     if (threadIdx.x == 0)
     {
       // All are sorted by digits, whatever other blocks do.

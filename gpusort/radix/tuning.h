@@ -566,13 +566,24 @@ __host__ __device__ constexpr bool is_even_but_for_one(wave_sample const& sample
   return squares * wave_buckets <= others * (others + wave_buckets + 192); // as fits_wave bears it, at the most
 }
 
+/// Whether blocks of a wave of n elements that sort buckets of up to `most` merge what bins do not sort, sooner than digits sort all: not those of a long wave, half as
+/// many at once, nor of wide keys, which blocks sort digit by digit. Of 4 bytes keys alone, and only if full buckets are 2.4 times as large as even ones: where keys
+/// of which there are many make one overfull, digits take less.
+__host__ __device__ constexpr bool
+merges_soon(std::uint32_t n, std::size_t key_bytes, std::size_t value_bytes, int most)
+{
+  bool const is_long   = most > most_in_wave_bucket(4, 0);
+  bool const has_space = n / 5 * 12 <= static_cast<std::uint32_t>(most) * wave_buckets;
+  return !is_long && (key_bytes == 8 || (key_bytes == 4 && value_bytes == 0 && has_space));
+}
+
 /// Whether a wave with splitters sorts n keys sooner than digits do, or merging, if it `asks` a comparator: not if full buckets are hardly larger than
 /// even ones, so that chance fills one; not if few buckets of equal width have anything, of a handful of values; nor if one has much of the sample, as
 /// where many keys are alike or close together, since blocks then take long, or give up, unless buckets are small, or all others are even, and a small
-/// sample will do. Records take so long to merge that it is whatever their sample says. For figures see "Uneven keys in one wave", "Records in one block and
+/// sample will do; how much that is says whether blocks merge soon. Records take so long to merge that it is whatever their sample says. For figures see "Uneven keys in one wave", "Records in one block and
 /// in one wave" and "A wave's sample, and keys of 16 bytes" in docs/performance.md.
-__host__ __device__ constexpr bool
-is_worth_splitters(wave_sample const& sample, std::uint32_t n, int most, bool asks, bool are_records = false)
+__host__ __device__ constexpr bool is_worth_splitters(
+  wave_sample const& sample, std::uint32_t n, int most, bool asks, bool merges_soon, bool are_records = false)
 {
   bool const have_room = n / 4 * 7 <= static_cast<std::uint32_t>(most) * wave_buckets;
   if (are_records || !have_room)
@@ -580,8 +591,10 @@ is_worth_splitters(wave_sample const& sample, std::uint32_t n, int most, bool as
     return have_room;
   }
   bool const is_one_much = has_small_samples(most) && is_even_but_for_one(sample);
-  return sample.most <= sample.all / 32
-      || (!asks && sample.filled > 8 && (few_splitter_samples_do(n, most) || is_one_much));
+  bool const has_little  = sample.most <= sample.all / 32;
+  bool const bears_more  = merges_soon && sample.filled > 32 && sample.most <= sample.all / 8;
+  bool const bears_any   = sample.filled > 8 && (few_splitter_samples_do(n, most) || is_one_much);
+  return has_little || (!asks && (bears_more || bears_any));
 }
 
 /// The most that a bucket may have of such a sample of n: of what a full one has, twice the square root less.

@@ -1486,38 +1486,6 @@ TEST(RadixPaths, WavesWhoseTilesAreInOrder)
   }
 }
 
-template <class key>
-void check_a_wave_buckets_limit(std::size_t n)
-{
-  // One bucket has all that a block sorts, or one more, and is its only one.
-  int const threads      = gpusort::radix::wave_sort_threads_for(n, sizeof(key), 0);
-  std::size_t const most = gpusort::radix::most_in_wave_bucket(sizeof(key), 0, false, threads);
-  for (std::size_t const together : {most, most + 1})
-  {
-    SCOPED_TRACE(together);
-    std::vector<key> keys(n);
-    for (std::size_t i = 0; i < n; ++i)
-    {
-      // A permutation of the places, as 7919 does not divide n.
-      auto const other   = static_cast<key>(mixed(i) % 0xff00'0000u);
-      keys[i * 7919 % n] = i < together         ? 0x8000'0000u + static_cast<key>(mixed(i) % 0x80'0000u)
-                         : other < 0x8000'0000u ? other
-                                                : other + 0x0100'0000u;
-    }
-    check(keys);
-    check_order<key, thrust::less<key>, std::uint64_t>(keys);
-  }
-}
-
-TEST(RadixPaths, AWaveBucketsLimit)
-{
-  check_a_wave_buckets_limit<std::uint32_t>(300'007);
-  if (!in_a_hurry())
-  {
-    check_a_wave_buckets_limit<std::uint32_t>(1'500'007);
-  }
-}
-
 /// Whether blocks have the shared memory that a long wave takes.
 template <class Key>
 bool has_room_for_long_waves()
@@ -1528,9 +1496,9 @@ bool has_room_for_long_waves()
   return sizeof(sorts) <= gpusort::runtime::shared_bytes_of_device();
 }
 
-/// Expects that one wave sorts keys alone, if blocks have room for it: nothing is left to digits.
+/// Whether one wave sorts keys alone: nothing is left to digits.
 template <class Key>
-void expect_long_wave(std::vector<Key> const& keys)
+bool is_sorted_in_wave(std::vector<Key> const& keys)
 {
   using gpusort::no_value;
   using gpusort::radix::device;
@@ -1549,8 +1517,87 @@ void expect_long_wave(std::vector<Key> const& keys)
                                        sizeof found,
                                        cudaMemcpyDeviceToHost),
                             "findings");
-  EXPECT_TRUE(plan.in_long_wave);
-  EXPECT_EQ(found.decided != 0 && found.in_tiles == 0, has_room_for_long_waves<Key>());
+  EXPECT_TRUE(plan.in_wave);
+  return found.decided != 0 && found.in_tiles == 0;
+}
+
+/// Expects that one does, if blocks have room for long ones.
+template <class Key>
+void expect_long_wave(std::vector<Key> const& keys)
+{
+  EXPECT_GT(keys.size(), gpusort::radix::most_in_wave(sizeof(Key), 0));
+  EXPECT_EQ(is_sorted_in_wave(keys), has_room_for_long_waves<Key>());
+}
+
+/// Even keys, but that one bucket of equal width has `together` of them, of which the sample of a wave says nothing.
+template <class Key>
+std::vector<Key> keys_with_a_bucket_of(std::size_t together, std::size_t n)
+{
+  std::size_t const each    = gpusort::radix::wave_samples;
+  std::size_t const threads = gpusort::radix::wave_threads;
+  std::size_t const stride  = n / threads - each;
+  auto const key            = [](std::uint64_t high, std::size_t i) {
+    constexpr int low_bits = static_cast<int>(sizeof(Key)) * 8 - 32;
+    return static_cast<Key>(
+      static_cast<Key>(high) << low_bits | static_cast<Key>(mixed(~i) & ((1ull << low_bits) - 1)));
+  };
+  constexpr std::uint64_t begin = 0x8000'0000u, width = 0x0100'0000u; // of the bucket
+  std::vector<Key> keys = keys_from<Key>(n, [&](std::size_t i) {
+    std::uint64_t const other = mixed(i) % (0x1'0000'0000u - width);
+    return key(other < begin ? other : other + width, i);
+  });
+  std::vector<bool> is_sampled(n);
+  std::size_t has = 0; // the bucket, so far
+  for (std::size_t i = 0; i < threads * each; ++i)
+  {
+    std::size_t const thread = i / each;
+    std::size_t const place  = thread * (stride + each) + thread * 61 % stride + i % each;
+    // The least key, the greatest, and any.
+    std::uint64_t const high = i == 0 ? 0 : i == 1 ? 0xffff'ffffu : mixed(i) % 0x1'0000'0000u;
+    has += high / width == begin / width ? 1 : 0;
+    is_sampled[place] = true;
+    keys[place]       = i == 1 ? static_cast<Key>(~Key{0}) : i == 0 ? Key{0} : key(high, place);
+  }
+  for (std::size_t i = 0; has < together; ++i)
+  {
+    std::size_t const place = i * 7919 % n; // a permutation, as 7919 does not divide n
+    if (!is_sampled[place])
+    {
+      keys[place] = key(begin + mixed(i) % width, i);
+      ++has;
+    }
+  }
+  return keys;
+}
+
+template <class Key>
+void check_a_wave_buckets_limit(std::size_t n)
+{
+  // One bucket has all that a block holds, one more, of which a part is merged with the rest, all that is, or one more, which leaves all to digits.
+  int const threads          = gpusort::radix::wave_sort_threads_for(n, sizeof(Key), 0);
+  std::size_t const most     = gpusort::radix::most_in_wave_bucket(sizeof(Key), 0, false, threads);
+  std::size_t const too_many = most / 2;
+  for (std::size_t const together : {most, most + 1, most + 777, most + too_many, most + too_many + 1})
+  {
+    SCOPED_TRACE(together);
+    std::vector<Key> const keys = keys_with_a_bucket_of<Key>(together, n);
+    EXPECT_EQ(is_sorted_in_wave(keys), together <= most + too_many);
+    check(keys);
+    check_order<Key, thrust::less<Key>, std::uint64_t>(keys);
+  }
+}
+
+TEST(RadixPaths, AWaveBucketsLimit)
+{
+  check_a_wave_buckets_limit<std::uint32_t>(300'007);
+  if (!in_a_hurry())
+  {
+    check_a_wave_buckets_limit<std::uint64_t>(1'000'003);
+    if (has_room_for_long_waves<std::uint32_t>())
+    {
+      check_a_wave_buckets_limit<std::uint32_t>(1'500'007);
+    }
+  }
 }
 
 /// Rare towards the ends, so that buckets of equal width will not do, beside some values of which there are many.

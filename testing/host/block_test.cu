@@ -197,6 +197,7 @@ struct wave_limits
   int most_alike;
   std::uint32_t most_in_all;
   bool of_records;
+  std::size_t key_bytes, value_bytes;
 };
 
 constexpr wave_limits limits_of(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
@@ -204,7 +205,9 @@ constexpr wave_limits limits_of(std::size_t key_bytes, std::size_t value_bytes, 
   return {radix::most_in_wave_bucket(key_bytes, value_bytes, is_record),
           radix::most_alike_in_wave_bucket(key_bytes, value_bytes, is_record),
           static_cast<std::uint32_t>(radix::most_in_wave(key_bytes, value_bytes, is_record)),
-          is_record};
+          is_record,
+          key_bytes,
+          value_bytes};
 }
 constexpr wave_limits limits_of_long(std::size_t key_bytes)
 {
@@ -212,7 +215,9 @@ constexpr wave_limits limits_of_long(std::size_t key_bytes)
   return {radix::most_in_wave_bucket(key_bytes, 0, false, threads),
           radix::most_alike_in_wave_bucket(key_bytes, 0, false, threads),
           static_cast<std::uint32_t>(radix::most_in_long_wave(key_bytes, 0)),
-          false};
+          false,
+          key_bytes,
+          0};
 }
 
 constexpr wave_limits all_wave_limits[] = {
@@ -312,7 +317,7 @@ TEST(OneWave, SplittersLeaveRoomForChance)
       EXPECT_LE(static_cast<std::uint32_t>(samples), n);
       auto const of_bucket = static_cast<std::uint32_t>(samples / radix::wave_buckets);
       bool const is_worth_it =
-        radix::is_worth_splitters(radix::wave_sample{}, n, capacity, limits.of_records, limits.of_records);
+        radix::is_worth_splitters(radix::wave_sample{}, n, capacity, limits.of_records, false, limits.of_records);
       if (!is_worth_it || radix::most_in_splitter_sample(n, capacity, samples) < of_bucket)
       {
         continue; // it is not tried
@@ -333,9 +338,10 @@ TEST(OneWave, SplittersAreTriedWhereTheyPay)
 {
   std::mt19937 random(7);
   auto const is_worth = [&](auto bucket_of, wave_limits const& limits, std::uint32_t n, bool asks) {
-    return radix::is_worth_splitters(wave_sample_of(2048, bucket_of), n, limits.most, asks);
+    bool const merges_soon = radix::merges_soon(n, limits.key_bytes, limits.value_bytes, limits.most);
+    return radix::is_worth_splitters(wave_sample_of(2048, bucket_of), n, limits.most, asks, merges_soon);
   };
-  wave_limits const keys = limits_of(8, 0), pairs = limits_of(8, 8);
+  wave_limits const keys = limits_of(8, 0), pairs = limits_of(8, 8), short_pairs = limits_of(4, 4);
   auto const half_alike = [&] { return random() % 2 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256); };
   auto const crowds = [&] { return random() % 3 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256) / 16 * 16; };
   auto const values = [&](unsigned count) { return [&, count] { return random() % count * (256 / count); }; };
@@ -351,6 +357,16 @@ TEST(OneWave, SplittersAreTriedWhereTheyPay)
     EXPECT_FALSE(is_worth(values(5), keys, n, false)) << n;
     EXPECT_EQ(is_worth(crowds, keys, n, false), is_small) << n;
   }
+  // One that has a tenth, among others that are not even; as many, where blocks do not merge soon, and as few values.
+  auto const tenth = [&] { return random() % 10 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256) / 4 * 4; };
+  EXPECT_TRUE(is_worth(tenth, keys, 1u << 20, false));
+  EXPECT_FALSE(is_worth(tenth, keys, 1u << 20, true));
+  EXPECT_TRUE(is_worth(tenth, pairs, 1u << 19, false));
+  EXPECT_FALSE(is_worth(tenth, short_pairs, 1u << 19, false));
+  EXPECT_TRUE(is_worth(tenth, limits_of(4, 0), 900'000, false));
+  EXPECT_FALSE(is_worth(tenth, limits_of(4, 0), 1u << 20, false));
+  EXPECT_FALSE(is_worth(tenth, limits_of_long(8), 1u << 21, false));
+  EXPECT_FALSE(is_worth(values(16), keys, 1u << 20, false));
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
