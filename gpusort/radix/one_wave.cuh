@@ -184,7 +184,7 @@ struct wave_bucket_between
   }
 };
 
-/// Elements of a bucket that a block of so many threads sorts, at the most.
+/// Elements of a bucket that a block of so many threads holds, at the most.
 template <class Bits, class Order, class Value, int Threads = wave_sort_threads>
 inline constexpr int most_in_wave_bucket_v =
   most_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys, Threads);
@@ -196,7 +196,7 @@ __device__ int sort_threads_for(std::uint32_t n)
   return wave_sort_threads_for(n, sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys);
 }
 
-/// Elements of a bucket that such a block sorts, at the most.
+/// Elements of a bucket that such a block holds, at the most.
 template <class Bits, class Order, class Value>
 __device__ int most_in_bucket_of(std::uint32_t n)
 {
@@ -296,7 +296,7 @@ __device__ wave_sample add_up_sample(Storage& shared)
 }
 
 /// Maps ranks to radix_size buckets of equal width by a sample, which is the same for every block: by rank, or else by value. Returns false if
-/// they would not fit a block; `sample`: what it says of the map that was tried and leaves less in its fullest bucket; not set if a map fits by far. Called by all threads, with
+/// they would not fit a block; then `sample` is what it says of the map that was tried and has a lesser share in its fullest bucket. Called by all threads, with
 /// of_sample and `sample` zero, a barrier since.
 template <class Bits, class Order, class Value>
 __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
@@ -354,7 +354,8 @@ __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
       return true;
     }
     wave_sample const own = add_up_sample(shared);
-    sample                = sample.all == 0 || own.most < sample.most ? own : sample;
+    bool const is_better  = sample.all == 0 || own.most * sample.all < sample.most * own.all;
+    sample                = is_better ? own : sample;
     return fits_wave(own, n, capacity, alike);
   };
   auto const ranks_map = bucket_map<rank_type>::over(least, greatest, digit_bits);
@@ -379,10 +380,10 @@ __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
 }
 
 /// Chooses splitters by a sample, which is the same for every block. Returns false if some bucket has so much of it that it would not fit a
-/// block, unless all of it is one key. Called by all threads. Not inlined, like all that few inputs need: where hot code is in one piece, its
+/// block, unless all of it is one key, or, if it `bears_overfull` ones, could be overfull. Called by all threads. Not inlined, like all that few inputs need: where hot code is in one piece, its
 /// instructions are fetched before they are needed.
 template <class Bits, class Order, class Value>
-__device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order order)
+__device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order order, bool bears_overfull)
 {
   using storage             = tile_storage<Bits, Order, Value>;
   auto& shared              = block::dynamic_shared<storage>();
@@ -396,7 +397,7 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order
     return false;
   }
   // Where one key has many places, buckets beside it may have more than all should: half of what a block sorts of an overfull one is left to chance.
-  int const bearable        = most + most_too_many_in_wave<Order, Value>(most) / 2;
+  int const bearable        = most + (bears_overfull ? most_too_many_in_wave<Order, Value>(most) / 2 : 0);
   auto const most_of_bucket = static_cast<int>(most_in_splitter_sample(n, bearable, count));
   __syncthreads();
   // Blocks begin at different places: otherwise all would ask for the same memory at the same time.
@@ -609,15 +610,10 @@ __global__ void __launch_bounds__(wave_threads)
       {
         return;
       }
-      int const most         = most_in_bucket_of<Bits, Order, Value>(tiles.n);
-      bool const is_worth_it = is_worth_splitters(
-        sample,
-        tiles.n,
-        most,
-        Ask::asks,
-        merges_soon(tiles.n, sizeof(Bits), value_bytes_v<Value>, most),
-        !Order::tells_keys);
-      if (is_worth_it && split_wave<Bits, Order, Value>(at.keys[0], tiles.n, order))
+      int const most          = most_in_bucket_of<Bits, Order, Value>(tiles.n);
+      bool const crowded_soon = !Ask::asks && sorts_crowded_soon(tiles.n, sizeof(Bits), value_bytes_v<Value>, most);
+      bool const is_worth_it  = is_worth_splitters(sample, tiles.n, most, Ask::asks, crowded_soon, !Order::tells_keys);
+      if (is_worth_it && split_wave<Bits, Order, Value>(at.keys[0], tiles.n, order, crowded_soon))
       {
 #pragma unroll 1
         for (std::uint32_t number = blockIdx.x; number < tiles.count; number += wave_blocks)
@@ -721,7 +717,7 @@ find_in_wave(wave_bucket_storage& shared, wave_tiles const& tiles, block::segmen
   return all;
 }
 
-/// The part that a block has of a bucket of one key. A key that is k splitters leaves k - 1 buckets, of which the first has all of its elements
+/// The part that a block has of a bucket, of one key if there are several. A key that is k splitters leaves k - 1 buckets, of which the first has all of its elements
 /// and the others none: their blocks share the elements.
 struct part_of_equals
 {
@@ -880,7 +876,7 @@ are_equals_in_order(part_of_equals part, wave_bucket where, Bits const* keys, Ag
   return are;
 }
 
-/// Brings home a part of the elements of a bucket that has nothing but one key, when they have been listed: in the order that they are in.
+/// Brings home a part of the elements of a bucket, when they have been listed: in the order that they are in.
 /// Called by all threads of a block.
 template <class Bits, class Order, class Value, int Threads>
 __device__ __noinline__ void move_equals(part_of_equals part, wave_bucket where, buffers<Bits, Value> at)
@@ -1022,7 +1018,7 @@ __device__ __noinline__ void merge_neighbours(Order order, Bits* keys, std::uint
   }
 }
 
-/// The same for what bins do not sort: puts the elements together where they belong, and sorts them there. Of keys alone up to most_too_many more than
+/// As sort_in_wave, for what bins do not sort: puts the elements together where they belong, and sorts them there. Of keys alone up to most_too_many more than
 /// a block holds, which are sorted apart and merged. Called by all threads of a block, a barrier since.
 template <class Bits, class Order, class Value, int Threads>
 __device__ __noinline__ void

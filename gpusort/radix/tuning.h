@@ -290,7 +290,7 @@ __host__ __device__ constexpr bool is_staged_in_wave(std::size_t key_bytes, bool
   return is_record || key_bytes > 8;
 }
 
-/// Elements of a bucket, at the most. Records are staged in shared memory, of which two blocks have no more.
+/// Elements of a bucket that a block holds, at the most. Records are staged in shared memory, of which two blocks have no more.
 __host__ __device__ constexpr int most_in_wave_bucket(
   std::size_t key_bytes, std::size_t value_bytes, bool is_record = false, int threads = wave_sort_threads)
 {
@@ -327,7 +327,7 @@ __host__ __device__ constexpr bool has_long_wave(std::size_t key_bytes, std::siz
 {
   return key_bytes <= 8 && value_bytes == 0 && has_wave(key_bytes, value_bytes);
 }
-/// Up to how many: full buckets are 2.1 times as large as even ones, so that between splitters one in 20 inputs has a fuller one, and goes by digits after all.
+/// Up to how many: full buckets are 2.1 times as large as even ones, so that between splitters one in 20 inputs has a fuller one, for which its block takes long.
 constexpr std::size_t most_in_long_wave(std::size_t key_bytes, std::size_t value_bytes)
 {
   std::size_t const most = most_in_wave(key_bytes, value_bytes);
@@ -566,24 +566,27 @@ __host__ __device__ constexpr bool is_even_but_for_one(wave_sample const& sample
   return squares * wave_buckets <= others * (others + wave_buckets + 192); // as fits_wave bears it, at the most
 }
 
-/// Whether blocks of a wave of n elements that sort buckets of up to `most` merge what bins do not sort, sooner than digits sort all: not those of a long wave, half as
-/// many at once, nor of wide keys, which blocks sort digit by digit. Of 4 bytes keys alone, and only if full buckets are 2.4 times as large as even ones: where keys
-/// of which there are many make one overfull, digits take less.
+/// Whether blocks of a wave of n elements that hold buckets of up to `most` sort what bins do not, sooner than digits sort all: not those of a long wave, half as
+/// many at once (u32 2^21, AND of two, 124 us, by digits 90), nor of 16 bytes (2^19 `zipf` 326, 244); of 4 bytes keys alone (pairs 700,000 84, 81). And only if full buckets are 2.1 times
+/// as large as even ones, or 2.4 times of 4 bytes: where there are many of some keys, one beside them may be overfull, and digits would have taken less (u32 1,000,000 `zipf` 105, 75; u64
+/// 17 * 2^16 161, 137).
 __host__ __device__ constexpr bool
-merges_soon(std::uint32_t n, std::size_t key_bytes, std::size_t value_bytes, int most)
+sorts_crowded_soon(std::uint32_t n, std::size_t key_bytes, std::size_t value_bytes, int most)
 {
-  bool const is_long   = most > most_in_wave_bucket(4, 0);
-  bool const has_space = n / 5 * 12 <= static_cast<std::uint32_t>(most) * wave_buckets;
-  return !is_long && (key_bytes == 8 || (key_bytes == 4 && value_bytes == 0 && has_space));
+  bool const is_long            = most > most_in_wave_bucket(4, 0);
+  std::uint32_t const of_ten    = key_bytes == 8 ? 21 : 24;
+  bool const has_space          = n / 10 * of_ten <= static_cast<std::uint32_t>(most) * wave_buckets;
+  bool const are_not_left_alone = key_bytes == 8 || (key_bytes == 4 && value_bytes == 0);
+  return !is_long && has_space && are_not_left_alone;
 }
 
 /// Whether a wave with splitters sorts n keys sooner than digits do, or merging, if it `asks` a comparator: not if full buckets are hardly larger than
 /// even ones, so that chance fills one; not if few buckets of equal width have anything, of a handful of values; nor if one has much of the sample, as
 /// where many keys are alike or close together, since blocks then take long, or give up, unless buckets are small, or all others are even, and a small
-/// sample will do; how much that is says whether blocks merge soon. Records take so long to merge that it is whatever their sample says. For figures see "Uneven keys in one wave", "Records in one block and
+/// sample will do. Much is more than a 32nd, or, `crowded_soon`, as sorts_crowded_soon says, if more than 32 buckets have something, an eighth. Records take so long to merge that it is whatever their sample says. For figures see "Uneven keys in one wave", "Records in one block and
 /// in one wave" and "A wave's sample, and keys of 16 bytes" in docs/performance.md.
 __host__ __device__ constexpr bool is_worth_splitters(
-  wave_sample const& sample, std::uint32_t n, int most, bool asks, bool merges_soon, bool are_records = false)
+  wave_sample const& sample, std::uint32_t n, int most, bool asks, bool crowded_soon, bool are_records = false)
 {
   bool const have_room = n / 4 * 7 <= static_cast<std::uint32_t>(most) * wave_buckets;
   if (are_records || !have_room)
@@ -592,7 +595,7 @@ __host__ __device__ constexpr bool is_worth_splitters(
   }
   bool const is_one_much = has_small_samples(most) && is_even_but_for_one(sample);
   bool const has_little  = sample.most <= sample.all / 32;
-  bool const bears_more  = merges_soon && sample.filled > 32 && sample.most <= sample.all / 8;
+  bool const bears_more  = crowded_soon && sample.filled > 32 && sample.most <= sample.all / 8;
   bool const bears_any   = sample.filled > 8 && (few_splitter_samples_do(n, most) || is_one_much);
   return has_little || (!asks && (bears_more || bears_any));
 }

@@ -756,6 +756,9 @@ TEST(RadixPaths, MillionsOfNumbersAboutZero)
     numbers_and_others<float>(of_floats, number_of<float>(distribution::normal, of_floats)));
   check_order<double, thrust::greater<double>>(
     numbers_and_others<double>(of_doubles, number_of<double>(distribution::normal, of_doubles)));
+  std::size_t const of_pairs = least_about_zero(sizeof(float), true) + 12'345;
+  check_order<float, thrust::less<float>>(
+    numbers_and_others<float>(of_pairs, number_of<float>(distribution::normal, of_pairs)));
 }
 
 /// One bucket of exactly as many keys as blocks of either kind just sort, and one key more, among even ones.
@@ -1486,14 +1489,22 @@ TEST(RadixPaths, WavesWhoseTilesAreInOrder)
   }
 }
 
-/// Whether blocks have the shared memory that a long wave takes.
+/// Whether blocks have the shared memory that a wave takes whose buckets so many threads sort.
+template <class Key>
+bool has_room_for_waves(bool long_ones)
+{
+  using namespace gpusort::radix;
+  using bits              = bits_t<Key>;
+  using order             = key_order_t<Key>;
+  using none              = gpusort::block::no_values;
+  std::size_t const sorts = long_ones ? sizeof(wave_sort_storage<bits, order, none, long_wave_sort_threads>)
+                                      : sizeof(wave_sort_storage<bits, order, none, wave_sort_threads>);
+  return sorts <= gpusort::runtime::shared_bytes_of_device();
+}
 template <class Key>
 bool has_room_for_long_waves()
 {
-  using namespace gpusort::radix;
-  using sorts =
-    wave_sort_storage<bits_t<Key>, key_order_t<Key>, gpusort::block::no_values, gpusort::radix::long_wave_sort_threads>;
-  return sizeof(sorts) <= gpusort::runtime::shared_bytes_of_device();
+  return has_room_for_waves<Key>(true);
 }
 
 /// Whether one wave sorts keys alone: nothing is left to digits.
@@ -1529,23 +1540,34 @@ void expect_long_wave(std::vector<Key> const& keys)
   EXPECT_EQ(is_sorted_in_wave(keys), has_room_for_long_waves<Key>());
 }
 
-/// Even keys, but that one bucket of equal width has `together` of them, of which the sample of a wave says nothing.
+/// Keys whose ranks are even, but that one bucket of equal width has `together` of them, of which the sample of a wave says nothing: in no order, or as they are `ordered`,
+/// 1 or -1; of floats a third zeros of both signs.
 template <class Key>
-std::vector<Key> keys_with_a_bucket_of(std::size_t together, std::size_t n)
+std::vector<Key> keys_with_a_bucket_of(std::size_t together, std::size_t n, int ordered = 0)
 {
+  using bits                = gpusort::radix::bits_t<Key>;
   std::size_t const each    = gpusort::radix::wave_samples;
   std::size_t const threads = gpusort::radix::wave_threads;
   std::size_t const stride  = n / threads - each;
-  auto const key            = [](std::uint64_t high, std::size_t i) {
+  auto const order          = gpusort::radix::make_key_order<Key, thrust::less<Key>>();
+  auto const key            = [&](std::uint64_t high, std::uint64_t low) {
     constexpr int low_bits = static_cast<int>(sizeof(Key)) * 8 - 32;
-    return static_cast<Key>(
-      static_cast<Key>(high) << low_bits | static_cast<Key>(mixed(~i) & ((1ull << low_bits) - 1)));
+    bits const rank =
+      low_bits == 0
+                   ? static_cast<bits>(high)
+                   : static_cast<bits>(static_cast<bits>(high) << (low_bits % 128) | (low >> (64 - std::min(low_bits, 63))));
+    bits const own = order.bits_of_rank(rank);
+    Key made;
+    std::memcpy(&made, &own, sizeof(Key));
+    return made;
   };
   constexpr std::uint64_t begin = 0x8000'0000u, width = 0x0100'0000u; // of the bucket
-  std::vector<Key> keys = keys_from<Key>(n, [&](std::size_t i) {
+  std::vector<Key> keys(n);
+  for (std::size_t i = 0; i < n; ++i)
+  {
     std::uint64_t const other = mixed(i) % (0x1'0000'0000u - width);
-    return key(other < begin ? other : other + width, i);
-  });
+    keys[i]                   = key(other < begin ? other : other + width, mixed(~i));
+  }
   std::vector<bool> is_sampled(n);
   std::size_t has = 0; // the bucket, so far
   for (std::size_t i = 0; i < threads * each; ++i)
@@ -1556,16 +1578,26 @@ std::vector<Key> keys_with_a_bucket_of(std::size_t together, std::size_t n)
     std::uint64_t const high = i == 0 ? 0 : i == 1 ? 0xffff'ffffu : mixed(i) % 0x1'0000'0000u;
     has += high / width == begin / width ? 1 : 0;
     is_sampled[place] = true;
-    keys[place]       = i == 1 ? static_cast<Key>(~Key{0}) : i == 0 ? Key{0} : key(high, place);
+    keys[place]       = key(high, i == 0 ? 0 : i == 1 ? ~std::uint64_t{0} : mixed(~place));
   }
   for (std::size_t i = 0; has < together; ++i)
   {
     std::size_t const place = i * 7919 % n; // a permutation, as 7919 does not divide n
-    if (!is_sampled[place])
+    if (is_sampled[place])
     {
-      keys[place] = key(begin + mixed(i) % width, i);
-      ++has;
+      continue;
     }
+    std::uint64_t const far = place * (width - 1) / n;
+    std::uint64_t const in  = ordered > 0 ? far : ordered < 0 ? width - 1 - far : mixed(i) % width;
+    keys[place]             = key(begin + in, mixed(i * 5));
+    if constexpr (std::is_floating_point_v<Key>)
+    {
+      if (i % 3 == 0)
+      {
+        keys[place] = i % 2 == 0 ? Key{0} : -Key{0}; // the first of the bucket
+      }
+    }
+    ++has;
   }
   return keys;
 }
@@ -1577,26 +1609,33 @@ void check_a_wave_buckets_limit(std::size_t n)
   int const threads          = gpusort::radix::wave_sort_threads_for(n, sizeof(Key), 0);
   std::size_t const most     = gpusort::radix::most_in_wave_bucket(sizeof(Key), 0, false, threads);
   std::size_t const too_many = most / 2;
+  bool const has_room        = has_room_for_waves<Key>(threads == gpusort::radix::long_wave_sort_threads);
   for (std::size_t const together : {most, most + 1, most + 777, most + too_many, most + too_many + 1})
   {
     SCOPED_TRACE(together);
     std::vector<Key> const keys = keys_with_a_bucket_of<Key>(together, n);
-    EXPECT_EQ(is_sorted_in_wave(keys), together <= most + too_many);
+    EXPECT_EQ(is_sorted_in_wave(keys), has_room && together <= most + too_many);
     check(keys);
-    check_order<Key, thrust::less<Key>, std::uint64_t>(keys);
+    if constexpr (std::is_integral_v<Key> && sizeof(Key) <= 8)
+    {
+      check_order<Key, thrust::less<Key>, std::uint64_t>(keys);
+    }
   }
+  // The second part goes behind all of the first, or in front of it.
+  check(keys_with_a_bucket_of<Key>(most + 777, n, 1));
+  check(keys_with_a_bucket_of<Key>(most + 777, n, -1));
 }
 
 TEST(RadixPaths, AWaveBucketsLimit)
 {
   check_a_wave_buckets_limit<std::uint32_t>(300'007);
+  check_a_wave_buckets_limit<float>(300'007);
   if (!in_a_hurry())
   {
     check_a_wave_buckets_limit<std::uint64_t>(1'000'003);
-    if (has_room_for_long_waves<std::uint32_t>())
-    {
-      check_a_wave_buckets_limit<std::uint32_t>(1'500'007);
-    }
+    check_a_wave_buckets_limit<std::uint32_t>(1'500'007);
+    check_a_wave_buckets_limit<double>(1'500'007);
+    check_a_wave_buckets_limit<unsigned __int128>(600'011);
   }
 }
 

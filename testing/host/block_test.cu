@@ -338,8 +338,8 @@ TEST(OneWave, SplittersAreTriedWhereTheyPay)
 {
   std::mt19937 random(7);
   auto const is_worth = [&](auto bucket_of, wave_limits const& limits, std::uint32_t n, bool asks) {
-    bool const merges_soon = radix::merges_soon(n, limits.key_bytes, limits.value_bytes, limits.most);
-    return radix::is_worth_splitters(wave_sample_of(2048, bucket_of), n, limits.most, asks, merges_soon);
+    bool const crowded_soon = radix::sorts_crowded_soon(n, limits.key_bytes, limits.value_bytes, limits.most);
+    return radix::is_worth_splitters(wave_sample_of(2048, bucket_of), n, limits.most, asks, crowded_soon);
   };
   wave_limits const keys = limits_of(8, 0), pairs = limits_of(8, 8), short_pairs = limits_of(4, 4);
   auto const half_alike = [&] { return random() % 2 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256); };
@@ -357,10 +357,11 @@ TEST(OneWave, SplittersAreTriedWhereTheyPay)
     EXPECT_FALSE(is_worth(values(5), keys, n, false)) << n;
     EXPECT_EQ(is_worth(crowds, keys, n, false), is_small) << n;
   }
-  // One that has a tenth, among others that are not even; as many, where blocks do not merge soon, and as few values.
+  // One that has a tenth, among others that are not even; as many, where blocks take long over crowds, and as few values.
   auto const tenth = [&] { return random() % 10 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256) / 4 * 4; };
   EXPECT_TRUE(is_worth(tenth, keys, 1u << 20, false));
   EXPECT_FALSE(is_worth(tenth, keys, 1u << 20, true));
+  EXPECT_FALSE(is_worth(tenth, keys, keys.most_in_all, false));
   EXPECT_TRUE(is_worth(tenth, pairs, 1u << 19, false));
   EXPECT_FALSE(is_worth(tenth, short_pairs, 1u << 19, false));
   EXPECT_TRUE(is_worth(tenth, limits_of(4, 0), 900'000, false));
