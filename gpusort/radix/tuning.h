@@ -573,18 +573,19 @@ __host__ __device__ constexpr bool is_even_but_for_one(wave_sample const& sample
 __host__ __device__ constexpr bool
 sorts_crowded_soon(std::uint32_t n, std::size_t key_bytes, std::size_t value_bytes, int most)
 {
-  bool const is_long            = most > most_in_wave_bucket(4, 0);
-  std::uint32_t const of_ten    = key_bytes == 8 ? 21 : 24;
-  bool const has_space          = n / 10 * of_ten <= static_cast<std::uint32_t>(most) * wave_buckets;
-  bool const are_not_left_alone = key_bytes == 8 || (key_bytes == 4 && value_bytes == 0);
-  return !is_long && has_space && are_not_left_alone;
+  bool const is_long         = most > most_in_wave_bucket(4, 0);
+  std::uint32_t const of_ten = key_bytes == 8 ? 21 : 24;
+  bool const has_space       = n / 10 * of_ten <= static_cast<std::uint32_t>(most) * wave_buckets;
+  bool const pays            = key_bytes == 8 || (key_bytes == 4 && value_bytes == 0);
+  return !is_long && has_space && pays;
 }
 
 /// Whether a wave with splitters sorts n keys sooner than digits do, or merging, if it `asks` a comparator: not if full buckets are hardly larger than
 /// even ones, so that chance fills one; not if few buckets of equal width have anything, of a handful of values; nor if one has much of the sample, as
 /// where many keys are alike or close together, since blocks then take long, or give up, unless buckets are small, or all others are even, and a small
-/// sample will do. Much is more than a 32nd, or, `crowded_soon`, as sorts_crowded_soon says, if more than 32 buckets have something, an eighth. Records take so long to merge that it is whatever their sample says. For figures see "Uneven keys in one wave", "Records in one block and
-/// in one wave" and "A wave's sample, and keys of 16 bytes" in docs/performance.md.
+/// sample will do. Much is more than a 32nd, or, `crowded_soon`, as sorts_crowded_soon says, if more than 32 buckets have something, an eighth. Records take so long
+/// to merge that it is whatever their sample says. For figures see "Uneven keys in one wave", "Records in one block and in one wave", "A wave's sample, and keys of 16
+/// bytes" and "Overfull buckets, and floats about zero" in docs/performance.md.
 __host__ __device__ constexpr bool is_worth_splitters(
   wave_sample const& sample, std::uint32_t n, int most, bool asks, bool crowded_soon, bool are_records = false)
 {
