@@ -59,8 +59,8 @@ struct many_ways
     many_way_plan steps;
     bool in_wave; // first, if blocks have room for it
     std::size_t keys = 0, values = 0, verdict = 0;
-    std::size_t wave       = 0; // and afterwards:
-    std::size_t checks     = 0;
+    std::size_t wave   = 0; // and afterwards:
+    std::size_t checks = 0, progress = 0;
     std::size_t samples[2] = {}; // passes take turns
     runtime::layout layout;
 
@@ -76,7 +76,8 @@ struct many_ways
       keys   = layout.add(n, sizeof(Key), alignof(Key));
       values = std::is_empty_v<Value> ? 0 : layout.add(n, sizeof(Value), alignof(Value));
       runtime::layout merging;
-      checks = merging.add(static_cast<std::size_t>(steps.passes), sizeof(pass_check));
+      checks   = merging.add(static_cast<std::size_t>(steps.passes), sizeof(pass_check));
+      progress = merging.add(1, sizeof(pass_progress));
       for (int parity = 0; parity < 2; ++parity)
       {
         samples[parity] = merging.add(samples_of(steps, n, parity), sizeof(Key), alignof(Key));
@@ -89,6 +90,7 @@ struct many_ways
       }
       wave = layout.add(1, bytes, alignof(Key));
       checks += wave;
+      progress += wave;
       samples[0] += wave;
       samples[1] += wave;
     }
@@ -236,18 +238,15 @@ private:
     void* const base    = plan.layout.base(scratch);
     Key* keys_at[2]     = {keys, runtime::at_offset<Key>(base, plan.keys)};
     Value* values_at[2] = {values, runtime::at_offset<Value>(base, plan.values)};
-    auto* const checks  = runtime::at_offset<pass_check>(base, plan.checks);
-    auto const samples  = [&](int pass) {
-      if (pass == steps.passes)
-      {
-        return sample_list<Key>{};
-      }
-      many_way_pass const& of = steps.pass[pass];
-      return sample_list<Key>{runtime::at_offset<Key>(base, plan.samples[pass % 2]), of.run, of.step, of.of_run};
-    };
-
+    many_way_merge<Key> const merging{
+      steps,
+      {runtime::at_offset<Key>(base, plan.samples[0]), runtime::at_offset<Key>(base, plan.samples[1])},
+      runtime::at_offset<pass_check>(base, plan.checks),
+      runtime::at_offset<pass_progress>(base, plan.progress),
+      // What is merged in one pass takes longer than another launch, and blocks that say when they are done longer still: 2^16 of u32 26.8 us in place of 26.2.
+      by_others != nullptr || steps.passes > 1};
     // Passes take turns between the two buffers; the first one begins where the last one ends in the caller's.
-    int at = steps.passes % 2;
+    int const at = steps.passes % 2;
     runtime::launch(
       sort_for_many_ways<Class, Key, Value, Compare>,
       {runtime::blocks_for(n, steps.tile),
@@ -259,36 +258,41 @@ private:
       values_at[0],
       values_at[at],
       n,
-      steps.tile,
-      samples(0),
-      checks,
-      steps.passes,
+      merging,
       by_others,
       comp);
-    for (int pass = 0; pass < steps.passes; ++pass, at = 1 - at)
+    if (steps.passes == 0)
     {
-      many_way_pass const& of  = steps.pass[pass];
-      std::size_t const groups = runtime::blocks_for(n, static_cast<std::size_t>(of.ways) * of.run);
-      runtime::launch(
-        merge_many<Class, Key, Value, Compare>,
-        {groups * of.blocks, traits::threads, sizeof(many_way_storage<Key, Value, Compare, Class>)},
-        stream,
-        keys_at[at],
-        keys_at[1 - at],
-        values_at[at],
-        values_at[1 - at],
-        static_cast<std::uint32_t>(n),
-        of,
-        samples(pass).samples,
-        samples(pass + 1),
-        checks,
-        pass,
-        by_others,
-        comp);
+      return;
     }
-    if (steps.passes > 0)
+    using storage       = many_way_storage<Key, Value, Compare, Class>;
+    auto const count    = static_cast<std::uint32_t>(n);
+    std::size_t all     = 0; // blocks
+    std::size_t at_once = 0;
+    for (int pass = 0; pass < steps.passes; ++pass)
     {
-      merge::recover_after(stream, keys_at, values_at, n, checks, steps.passes, by_others);
+      std::size_t const blocks = merging.blocks_of(pass, count);
+      all += blocks;
+      at_once = std::max(at_once, blocks);
+    }
+    std::size_t const share = runtime::blocks_for(at_once, runtime::multiprocessors());
+    std::size_t const bytes =
+      steps.passes > 1 ? std::max(sizeof(storage), runtime::share_of_multiprocessor(share)) : sizeof(storage);
+    runtime::launch(
+      merge_many<Class, Key, Value, Compare>,
+      {all, traits::threads, bytes, runtime::shared_bytes_of_device()},
+      stream,
+      keys_at[0],
+      keys_at[1],
+      values_at[0],
+      values_at[1],
+      count,
+      merging,
+      by_others,
+      comp);
+    if (!merging.brings_back)
+    {
+      merge::recover_after(stream, keys_at, values_at, n, merging.checks, steps.passes);
     }
   }
 };

@@ -4,7 +4,6 @@
 #include <gpusort/block/merge.cuh>
 #include <gpusort/block/merge_sort.cuh>
 #include <gpusort/block/tile.cuh>
-#include <gpusort/block/verdict.h>
 #include <gpusort/merge/checks.cuh>
 #include <gpusort/merge/natural_order.cuh>
 #include <gpusort/merge/runs_in_tile.cuh>
@@ -267,23 +266,19 @@ inline constexpr std::size_t recover_items       = 4096;
 inline constexpr std::size_t most_recover_blocks = 1024;
 
 /// After the last pass: if a check failed, brings what survives, the source of the first failed pass, to where the
-/// result belongs; unless somebody has sorted all before. Grid, block: any.
+/// result belongs. Called by all threads of `blocks` blocks, of which this is number `own`.
 template <class Key, class Value>
-__global__ void
-recover(Key* keys,
-        Key const* keys_alternate,
-        Value* values,
-        Value const* values_alternate,
-        std::size_t n,
-        pass_check const* checks,
-        int passes,
-        block::sort_verdict const* by_others)
+__device__ void bring_back(
+  Key* keys,
+  Key const* keys_alternate,
+  Value* values,
+  Value const* values_alternate,
+  std::size_t n,
+  pass_check const* checks,
+  int passes,
+  std::size_t own,
+  std::size_t blocks)
 {
-  runtime::wait_for_previous_kernel();
-  if (block::is_sorted_already(by_others))
-  {
-    return;
-  }
   int failed = 0;
   while (failed < passes && checks[failed] == 0)
   {
@@ -295,8 +290,7 @@ recover(Key* keys,
   {
     return;
   }
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
-       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+  for (std::size_t i = own * blockDim.x + threadIdx.x; i < n; i += blocks * blockDim.x)
   {
     keys[i] = keys_alternate[i];
     if constexpr (!std::is_empty_v<Value>)
@@ -306,6 +300,20 @@ recover(Key* keys,
   }
 }
 
+/// The same in a launch of its own. Grid, block: any.
+template <class Key, class Value>
+__global__ void recover(Key* keys,
+                        Key const* keys_alternate,
+                        Value* values,
+                        Value const* values_alternate,
+                        std::size_t n,
+                        pass_check const* checks,
+                        int passes)
+{
+  runtime::wait_for_previous_kernel();
+  merge::bring_back(keys, keys_alternate, values, values_alternate, n, checks, passes, blockIdx.x, gridDim.x);
+}
+
 /// Launches `recover` after the last of `passes` passes, whose arrays are `keys` and `values`.
 template <class Key, class Value>
 void recover_after(cudaStream_t stream,
@@ -313,8 +321,7 @@ void recover_after(cudaStream_t stream,
                    Value* const (&values)[2],
                    std::size_t n,
                    pass_check const* checks,
-                   int passes,
-                   block::sort_verdict const* by_others = nullptr)
+                   int passes)
 {
   std::size_t const blocks = runtime::blocks_for(n, recover_items);
   runtime::launch(
@@ -327,8 +334,7 @@ void recover_after(cudaStream_t stream,
     values[1],
     n,
     checks,
-    passes,
-    by_others);
+    passes);
 }
 
 } // namespace gpusort::merge

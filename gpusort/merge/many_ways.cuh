@@ -7,10 +7,13 @@
 #include <gpusort/block/verdict.h>
 #include <gpusort/block/warp.cuh>
 #include <gpusort/merge/checks.cuh>
+#include <gpusort/merge/kernels.cuh>
 #include <gpusort/merge/runs_in_tile.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/runtime/dependency.cuh>
 #include <gpusort/runtime/residency.cuh>
+
+#include <cuda/atomic>
 
 #include <cstddef>
 #include <cstdint>
@@ -157,6 +160,8 @@ struct many_way_storage
   std::uint32_t cuts[2][32]; // where each run is cut, in front of the tile and behind it
   std::uint32_t out; // where the tile begins in the merged run
   bool is_possible; // the cuts go together
+  std::uint32_t number; // of the block
+  bool is_last; // block of a pass to end
 };
 
 /// Where a splitter cuts a sorted run, of which `low` to `high` keys go before it: how many do. It comes from a run `order` runs
@@ -235,24 +240,93 @@ using many_way_tile_sort =
                     many_way_traits<Key, Value, Class>::threads,
                     many_way_traits<Key, Value, Class>::shape.sort_items>;
 
-/// Sorts every tile of `tile` elements on its own, and clears the `check_count` words of `checks`.
+/// What the blocks of passes that are one launch tell each other, all 0 before it.
+struct pass_progress
+{
+  std::uint32_t begun; // blocks, which get their numbers by that, so that they wait for none that has yet to begin
+  std::uint32_t done[most_many_way_passes]; // blocks of each pass
+
+  /// A number that is less than those of all blocks that begin later. Called by all threads of a block.
+  __device__ std::uint32_t begin(std::uint32_t& shared)
+  {
+    if (threadIdx.x == 0)
+    {
+      shared = atomicAdd(&begun, 1u);
+    }
+    __syncthreads();
+    return shared;
+  }
+
+  /// Waits for all `blocks` of a pass, whose writes are visible then. Called by all threads of a block.
+  __device__ void wait_for(int pass, std::uint32_t blocks)
+  {
+    if (threadIdx.x == 0)
+    {
+      word_ref const done_by(done[pass]);
+      while (done_by.load(::cuda::std::memory_order_acquire) != blocks)
+      {
+        __nanosleep(64);
+      }
+    }
+    __syncthreads();
+  }
+
+  /// Says that a block has done its part of a pass of so many blocks. Returns whether it is the last, to which the writes of all are visible. Called by all
+  /// threads of the block.
+  __device__ bool tell(int pass, std::uint32_t blocks, bool& shared)
+  {
+    __syncthreads();
+    if (threadIdx.x == 0)
+    {
+      shared = word_ref(done[pass]).fetch_add(1, ::cuda::std::memory_order_acq_rel) + 1 == blocks;
+    }
+    __syncthreads();
+    return shared;
+  }
+
+private:
+  using word_ref = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
+};
+
+/// Passes that follow one another, and what they need in device memory.
+template <class Key>
+struct many_way_merge
+{
+  many_way_plan steps;
+  Key* samples[2]; // passes take turns
+  pass_check* checks; // of each pass
+  pass_progress* progress;
+  bool brings_back; // what survives a comparator that lies; or else a launch behind the passes does
+
+  /// Where the samples of a pass are; of the one behind the last, nowhere.
+  __host__ __device__ sample_list<Key> samples_of(int pass) const
+  {
+    many_way_pass const& of = steps.pass[pass < steps.passes ? pass : 0];
+    return {pass < steps.passes ? samples[pass % 2] : nullptr, of.run, of.step, of.of_run};
+  }
+
+  /// The blocks of a pass over n elements.
+  __host__ __device__ std::uint32_t blocks_of(int pass, std::uint32_t n) const
+  {
+    std::uint32_t const group = steps.pass[pass].ways * steps.pass[pass].run;
+    return (n / group + (n % group != 0 ? 1 : 0)) * steps.pass[pass].blocks;
+  }
+};
+
+/// Sorts every tile of `tile` elements on its own, and clears what the passes of `merging` note.
 /// Grid: a block a tile. Block: many_way_tile_sort's threads. Shared: its storage. In and out may be the same arrays.
 template <input_class Class, class Key, class Value, class Compare>
 __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
                                   runtime::resident_blocks(many_way_traits<Key, Value, Class>::threads,
                                                            many_way_traits<Key, Value, Class>::shape.blocks))
-  sort_for_many_ways(
-    Key const* keys_in,
-    Key* keys_out,
-    Value const* values_in,
-    Value* values_out,
-    std::size_t n,
-    std::uint32_t tile,
-    sample_list<Key> next,
-    pass_check* checks,
-    int check_count,
-    block::sort_verdict const* by_others,
-    Compare comp)
+  sort_for_many_ways(Key const* keys_in,
+                     Key* keys_out,
+                     Value const* values_in,
+                     Value* values_out,
+                     std::size_t n,
+                     many_way_merge<Key> merging,
+                     block::sort_verdict const* by_others,
+                     Compare comp)
 {
   using sorter = many_way_tile_sort<Key, Value, Compare, Class>;
   extern __shared__ uint4 shared_words[];
@@ -263,13 +337,22 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
   {
     return;
   }
-  if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < check_count)
+  if (blockIdx.x == 0)
   {
-    checks[threadIdx.x] = 0;
+    if (static_cast<int>(threadIdx.x) < merging.steps.passes)
+    {
+      merging.checks[threadIdx.x] = 0;
+    }
+    if (threadIdx.x == 0 && merging.steps.passes > 0)
+    {
+      *merging.progress = {};
+    }
   }
-  std::size_t const begin = static_cast<std::size_t>(blockIdx.x) * tile;
-  int const size          = static_cast<int>(n - begin < tile ? n - begin : tile);
-  bool const with_values  = sorter::with_values;
+  std::uint32_t const tile    = merging.steps.tile;
+  sample_list<Key> const next = merging.samples_of(0);
+  std::size_t const begin     = static_cast<std::size_t>(blockIdx.x) * tile;
+  int const size              = static_cast<int>(n - begin < tile ? n - begin : tile);
+  bool const with_values      = sorter::with_values;
   block::contiguous_source<Key, Value> source{keys_in + begin, with_values ? values_in + begin : nullptr};
   sorter::sort(
     shared, source, keys_out + begin, with_values ? values_out + begin : nullptr, size, false, comp, [&](auto key_at) {
@@ -277,45 +360,35 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
     });
 }
 
-/// Merges groups of neighbouring sorted runs. Stable.
-/// all_samples: those of all runs, as sample_list has noted them.
-/// Grid: pass.blocks for each group. Block: many_way_traits' threads. Shared: many_way_storage.
+/// Merges a part of a group of neighbouring sorted runs, of which there are pass.blocks for each group, and this is number `part` of all. Stable.
+/// all_samples: those of all runs, as sample_list has noted them. Called by all threads of a block.
 ///
 /// Every pass.step-th element of a run is in the sample, and every pass.samples-th of those is a splitter: between two of them
 /// are less than (samples + ways) x step elements, whatever the keys are. Each of two neighbouring blocks finds the cut between
 /// them by itself. Comparators that contradict themselves can make them disagree: `checks[number]` gets the sum of what all
 /// blocks cut in front, less what all cut behind, which is 0 if they agree.
 template <input_class Class, class Key, class Value, class Compare>
-__global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
-                                  runtime::resident_blocks(many_way_traits<Key, Value, Class>::threads,
-                                                           many_way_traits<Key, Value, Class>::shape.blocks))
-  merge_many(Key const* keys_in,
-             Key* keys_out,
-             Value const* values_in,
-             Value* values_out,
-             std::uint32_t n,
-             many_way_pass pass,
-             Key const* all_samples,
-             sample_list<Key> next,
-             pass_check* checks,
-             int number,
-             block::sort_verdict const* by_others,
-             Compare comp)
+__device__ void merge_part(
+  many_way_storage<Key, Value, Compare, Class>& shared,
+  std::uint32_t part,
+  Key const* keys_in,
+  Key* keys_out,
+  Value const* values_in,
+  Value* values_out,
+  std::uint32_t n,
+  many_way_pass const& pass,
+  Key const* all_samples,
+  sample_list<Key> const& next,
+  pass_check* checks,
+  int number,
+  Compare& comp)
 {
-  using storage              = many_way_storage<Key, Value, Compare, Class>;
-  using traits               = typename storage::traits;
-  using sorter               = typename storage::sorter;
-  constexpr bool with_values = sorter::with_values;
-  extern __shared__ uint4 shared_words[];
-  auto& shared = *reinterpret_cast<storage*>(shared_words);
-
-  runtime::wait_for_previous_kernel();
-  if (block::is_sorted_already(by_others))
-  {
-    return;
-  }
-  std::uint32_t const group     = blockIdx.x / pass.blocks;
-  std::uint32_t const own       = blockIdx.x % pass.blocks; // block of the group
+  using storage                 = many_way_storage<Key, Value, Compare, Class>;
+  using traits                  = typename storage::traits;
+  using sorter                  = typename storage::sorter;
+  constexpr bool with_values    = sorter::with_values;
+  std::uint32_t const group     = part / pass.blocks;
+  std::uint32_t const own       = part % pass.blocks; // of the group
   std::uint32_t const begin     = group * pass.ways * pass.run; // of the group
   std::uint32_t const size      = n - begin < pass.ways * pass.run ? n - begin : pass.ways * pass.run;
   std::uint32_t const runs      = (size + pass.run - 1) / pass.run;
@@ -416,8 +489,8 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
     unsigned long long difference = 0;
     if (lane < runs)
     {
-      difference = (own > 0 ? merge::fingerprint(blockIdx.x, lane, shared.cuts[0][lane]) : 0)
-                 - (behind < count ? merge::fingerprint(blockIdx.x + 1, lane, shared.cuts[1][lane]) : 0);
+      difference = (own > 0 ? merge::fingerprint(part, lane, shared.cuts[0][lane]) : 0)
+                 - (behind < count ? merge::fingerprint(part + 1, lane, shared.cuts[1][lane]) : 0);
     }
 #pragma unroll
     for (int step = 16; step > 0; step /= 2)
@@ -448,6 +521,72 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
       && threadIdx.x == 0)
   {
     atomicAdd(&checks[number], 1);
+  }
+}
+
+/// Merges sorted tiles pass by pass, which take turns between the two arrays; the last one writes to the first ones. Then, should the comparator have lied, the last
+/// block brings back what survives, if that is asked for. Stable.
+/// One launch for all of that: a launch takes the host 4 us, in which an H200 merges 2^17 keys, and if somebody has sorted them all already, that is what remains of it.
+/// Grid: the blocks of all passes. If there are several, those of a later one are set up where others end: multiprocessors have room for no more than their
+/// share, or they would crowd on a few. Block: many_way_traits' threads. Shared: many_way_storage.
+template <input_class Class, class Key, class Value, class Compare>
+__global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
+                                  runtime::resident_blocks(many_way_traits<Key, Value, Class>::threads,
+                                                           many_way_traits<Key, Value, Class>::shape.blocks))
+  merge_many(Key* keys,
+             Key* keys_alternate,
+             Value* values,
+             Value* values_alternate,
+             std::uint32_t n,
+             many_way_merge<Key> merging,
+             block::sort_verdict const* by_others,
+             Compare comp)
+{
+  using storage = many_way_storage<Key, Value, Compare, Class>;
+  extern __shared__ uint4 shared_words[];
+  auto& shared = *reinterpret_cast<storage*>(shared_words);
+
+  runtime::wait_for_previous_kernel();
+  if (block::is_sorted_already(by_others))
+  {
+    return;
+  }
+  int const passes     = merging.steps.passes;
+  std::uint32_t number = passes > 1 ? merging.progress->begin(shared.number) : blockIdx.x; // in the pass
+  std::uint32_t blocks = merging.blocks_of(0, n);
+  int pass             = 0;
+  while (number >= blocks)
+  {
+    number -= blocks;
+    std::uint32_t const before = blocks;
+    blocks                     = merging.blocks_of(++pass, n);
+    if (number < blocks)
+    {
+      merging.progress->wait_for(pass - 1, before);
+    }
+  }
+  bool const is_from_first = (passes - pass) % 2 == 0;
+  merge::merge_part<Class>(
+    shared,
+    number,
+    is_from_first ? keys : keys_alternate,
+    is_from_first ? keys_alternate : keys,
+    is_from_first ? values : values_alternate,
+    is_from_first ? values_alternate : values,
+    n,
+    merging.steps.pass[pass],
+    merging.samples_of(pass).samples,
+    merging.samples_of(pass + 1),
+    merging.checks,
+    pass,
+    comp);
+  if (pass + 1 == passes && !merging.brings_back)
+  {
+    return;
+  }
+  if (merging.progress->tell(pass, blocks, shared.is_last) && pass + 1 == passes)
+  {
+    merge::bring_back(keys, keys_alternate, values, values_alternate, n, merging.checks, passes, 0, 1);
   }
 }
 

@@ -87,6 +87,25 @@ inline std::size_t shared_bytes_of_device()
   return of_device(cudaDevAttrMaxSharedMemoryPerBlockOptin, "gpusort: shared memory of the device");
 }
 
+/// How much shared memory a block takes if a multiprocessor with `all`, of which each block costs `reserved` more, is to have room for so many and no more.
+constexpr std::size_t share_of_multiprocessor(std::size_t all, std::size_t reserved, std::size_t blocks)
+{
+  constexpr std::size_t unit = 256; // or more than is asked for would be taken
+  std::size_t const each     = all / blocks / unit * unit;
+  return each > reserved ? each - reserved : 0;
+}
+
+/// The same of the current device, but no more than a block can have.
+inline std::size_t share_of_multiprocessor(std::size_t blocks)
+{
+  return std::min(
+    share_of_multiprocessor(
+      of_device(cudaDevAttrMaxSharedMemoryPerMultiprocessor, "gpusort: shared memory of a multiprocessor"),
+      of_device(cudaDevAttrReservedSharedMemoryPerBlock, "gpusort: shared memory that blocks cannot use"),
+      blocks),
+    shared_bytes_of_device());
+}
+
 inline std::size_t multiprocessors()
 {
   return of_device(cudaDevAttrMultiProcessorCount, "gpusort: processor count");

@@ -2,6 +2,7 @@
 // contradict themselves, and where runs are cut.
 #include <testing/support/cases.h>
 #include <testing/support/device_memory.cuh>
+#include <testing/support/graphs.cuh>
 #include <testing/support/splitting.cuh>
 
 #include <gpusort/algorithm.h>
@@ -9,9 +10,11 @@
 #include <gpusort/merge/device.cuh>
 #include <gpusort/merge/tuning.h>
 #include <gpusort/sort.h>
+#include <gpusort/workspace.h>
 #include <gtest/gtest.h>
 #include <thrust/copy.h>
 #include <thrust/device_vector.h>
+#include <thrust/execution_policy.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -292,6 +295,82 @@ TEST(MergePassesOfRecords, StaySortedAndStable)
 {
   check_all_inputs<wide_record, std::uint32_t>();
   check_all_inputs<wide_record, no_value>();
+}
+
+/// The launches of a merge sort of n elements, in memory that it is given.
+template <class Key>
+std::size_t launches_of(std::size_t n)
+{
+  gpusort::testing::own_stream const stream;
+  thrust::device_vector<Key> keys(n);
+  Key* const first = thrust::raw_pointer_cast(keys.data());
+  std::size_t const bytes =
+    gpusort::workspace_bytes(gpusort::merge_sort(thrust::device), first, first + n, comparator{});
+  thrust::device_vector<char> memory(bytes);
+  gpusort::workspace ws{thrust::raw_pointer_cast(memory.data()), bytes};
+  gpusort::testing::captured_call const graph(stream, [&] {
+    gpusort::stable_sort(
+      gpusort::merge_sort(thrust::cuda::par_nosync(ws).on(stream)), first, first + n, comparator{answer::less});
+  });
+  return graph.nodes();
+}
+
+TEST(ManyWays, AreFewLaunches)
+{
+  // What is tried by value takes two more; not every device has room for that.
+  for (std::size_t const n : {20'000u, 60'000u, 70'000u, 200'000u, 1'000'000u})
+  {
+    merge::many_way_plan const plan = merge::many_way_plan_of(n, sizeof(std::uint32_t), 0);
+    std::size_t const launches      = launches_of<std::uint32_t>(n);
+    if (n < merge::least_in_wave)
+    {
+      EXPECT_EQ(plan.passes, 1);
+      EXPECT_EQ(launches, 3u) << n;
+    }
+    else
+    {
+      EXPECT_TRUE(launches == 4 || (launches == 2 && plan.passes > 1)) << n << " in " << launches;
+    }
+  }
+  for (std::size_t const n : {20'000u, 60'000u})
+  {
+    int const passes = merge::many_way_plan_of(n, sizeof(wide_record), 0).passes;
+    EXPECT_EQ(launches_of<wide_record>(n), passes == 1 ? 3u : 2u) << n << " in " << passes << " passes";
+  }
+}
+
+TEST(ManyWays, MayBeReplayed)
+{
+  // Passes of one launch count the blocks that are done: each time anew.
+  std::size_t const n = in_a_hurry() ? 90'007 : 300'007;
+  ASSERT_GT(merge::many_way_plan_of(n, sizeof(std::uint32_t), 0).passes, 1);
+  gpusort::testing::own_stream const stream;
+  thrust::device_vector<std::uint32_t> keys(n);
+  std::uint32_t* const first = thrust::raw_pointer_cast(keys.data());
+  comparator const by_lowest_byte{answer::lowest_byte_less};
+  std::size_t const bytes =
+    gpusort::workspace_bytes(gpusort::merge_sort(thrust::device), first, first + n, by_lowest_byte);
+  thrust::device_vector<char> memory(bytes, static_cast<char>(0xab));
+  gpusort::workspace ws{thrust::raw_pointer_cast(memory.data()), bytes};
+  gpusort::testing::captured_call graph(stream, [&] {
+    gpusort::stable_sort(
+      gpusort::merge_sort(thrust::cuda::par_nosync(ws).on(stream)), first, first + n, by_lowest_byte);
+  });
+  for (std::uint32_t round = 0; round < 3; ++round)
+  {
+    std::vector<std::uint32_t> expected(n);
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      expected[i] = static_cast<std::uint32_t>(mixed(i + round * n));
+    }
+    thrust::copy(expected.begin(), expected.end(), keys.begin());
+    graph.launch(stream);
+    gpusort::testing::require(cudaStreamSynchronize(stream), "replay");
+    std::stable_sort(expected.begin(), expected.end(), by_lowest_byte);
+    std::vector<std::uint32_t> sorted(n);
+    thrust::copy(keys.begin(), keys.end(), sorted.begin());
+    EXPECT_TRUE(sorted == expected) << "round " << round;
+  }
 }
 
 /// The elements are those that came in, each value beside its key, and the guards are whole.
