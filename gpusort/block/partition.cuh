@@ -461,7 +461,7 @@ private:
     Value* values_out,
     int log2)
   {
-    bucket_rank<Buckets, Threads, Items, Full, rank_order::kept, LeastLog2> rank(shared.counts, size, log2);
+    bucket_rank<Buckets, Threads, Items, Full, rank_order::kept, LeastLog2, !Full> rank(shared.counts, size, log2);
     int const first_row = rank.element(0) / 32;
     Key held[Items];
     std::uint32_t ranks[Items];

@@ -52,7 +52,8 @@ class run_source
   struct row
   {
     std::uint32_t begun; // bit i: element i is the first of a run
-    std::int32_t runs_before; // in the rows before
+    std::int32_t
+      runs_before; // that have begun in the rows before, listed ones and those before the elements of the source
   };
   static constexpr int rows = Most / 32;
   static_assert(Most % 32 == 0 && rows <= Threads);
@@ -65,8 +66,7 @@ public:
     // of the run is this and its own number.
     std::uint32_t from[Threads];
     std::int32_t end; // number behind the last
-    warp_sums<std::uint32_t, Threads> sums;
-    warp_sums<std::uint32_t, Threads> run_sums;
+    warp_sums<std::uint64_t, Threads> sums;
   };
 
   __device__ run_source(shared_storage& shared,
@@ -141,31 +141,36 @@ private:
     {
       shared_.of[thread].begun = 0;
     }
-    auto const count           = static_cast<std::int32_t>(end - start);
-    std::int32_t const number  = begin + static_cast<std::int32_t>(exclusive_sum<Threads>(shared_.sums, end - start));
-    std::int32_t const visible = number > 0 ? number : 0; // where it begins among the elements of the source
-    bool const is_here         = visible < number + count && visible < Most;
-    if (is_here)
+    // The elements of the tiles before this one, and above them how many of those tiles have any.
+    std::uint64_t const own_run = end > start ? std::uint64_t{1} << 32 : 0;
+    std::uint64_t const before  = exclusive_sum<Threads>(shared_.sums, own_run | (end - start));
+    auto const run              = static_cast<std::int32_t>(before >> 32);
+    std::int32_t const number   = begin + static_cast<std::int32_t>(static_cast<std::uint32_t>(before));
+    std::int32_t const behind   = number + static_cast<std::int32_t>(end - start);
+    // Those that are among the elements of the source.
+    std::int32_t const first = number > 0 ? number : 0;
+    std::int32_t const last  = behind < Most ? behind : Most;
+    if (first < last)
     {
-      atomicOr(&shared_.of[visible / 32].begun, 1u << visible % 32);
+      shared_.from[run] =
+        threadIdx.x * static_cast<std::uint32_t>(tiles_.tile) + start - static_cast<std::uint32_t>(number);
+      atomicOr(&shared_.of[first / 32].begun, 1u << first % 32);
+      // A run tells rows whose first element it has how many begin before them; the first run listed, the row that it begins in, too.
+      std::int32_t const own_row = first / 32;
+      if (first % 32 == 0 || number == begin)
+      {
+        shared_.of[own_row].runs_before = run;
+      }
+      std::int32_t const last_row = (last - 1) / 32;
+#pragma unroll 4
+      for (std::int32_t other = own_row + 1; other <= last_row; ++other)
+      {
+        shared_.of[other].runs_before = run + 1;
+      }
     }
     if (thread == Threads - 1)
     {
-      shared_.end = number + count;
-    }
-    __syncthreads();
-    std::uint32_t const begun = thread < rows ? shared_.of[thread].begun : 0;
-    std::uint32_t const runs  = exclusive_sum<Threads>(shared_.run_sums, static_cast<std::uint32_t>(__popc(begun)));
-    if (thread < rows)
-    {
-      shared_.of[thread].runs_before = static_cast<std::int32_t>(runs);
-    }
-    __syncthreads();
-    if (is_here)
-    {
-      row const mine = shared_.of[visible / 32];
-      shared_.from[mine.runs_before + __popc(mine.begun << (31 - visible % 32)) - 1] =
-        threadIdx.x * static_cast<std::uint32_t>(tiles_.tile) + start - static_cast<std::uint32_t>(number);
+      shared_.end = behind;
     }
     __syncthreads();
   }
@@ -197,6 +202,10 @@ private:
       for (int i = 0; i < N; ++i)
       {
         int const number = first + i * Step * 32;
+        if (i > 0 && i % 4 == 0 && number - lane >= end)
+        {
+          break; // rather than ask about each row that is not in use
+        }
         if (number < end && number >= begin)
         {
           row const own = rows_of_warp[i * Step];

@@ -403,14 +403,16 @@ struct one_wave
       {reinterpret_cast<bits*>(at.keys[0]), reinterpret_cast<bits*>(at.keys[1])},
       {reinterpret_cast<carried*>(at.values[0]), reinterpret_cast<carried*>(at.values[1])}};
     using ask = asks_about_neighbours<Key, Compare>;
-    runtime::launch(radix::order_in_tiles<bits, order, carried, ask>,
-                    {tiles.count, radix::wave_threads, sizeof(tile_storage), 0, 1, true},
-                    stream,
-                    radix::values_upwards<Key>(),
-                    tiles,
-                    radix::cleared_words{all, 1, nullptr},
-                    arrays,
-                    ask{comp});
+    runtime::launch(
+      radix::order_in_tiles<bits, order, carried, ask>,
+      {tiles.count, radix::wave_threads, sizeof(tile_storage), 0, 1, true},
+      stream,
+      radix::values_upwards<Key>(),
+      tiles,
+      radix::wave_limits_for(tiles.n, sizeof(Key), value_bytes<Value>, !radix::is_number_v<Key>, true),
+      radix::cleared_words{all, 1, nullptr},
+      arrays,
+      ask{comp});
     runtime::launch(sort_kernel,
                     sort_shape,
                     stream,

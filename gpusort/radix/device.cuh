@@ -883,14 +883,16 @@ private:
     auto* const first = runtime::at_offset<std::uint32_t>(base, plan.sizes);
     cleared_words const cleared{
       first, static_cast<std::uint32_t>((plan.status - plan.sizes) / sizeof(std::uint32_t)), &found->decided};
-    runtime::launch(order_in_tiles<Bits, key_order<Bits, IsFloat>, Value, sees_nothing_else>,
-                    {tiles.count, wave_threads, sizeof(tile_storage_of<IsFloat, Bits, Value>), 0, 1, true},
-                    stream,
-                    order,
-                    tiles,
-                    cleared,
-                    at,
-                    sees_nothing_else{});
+    runtime::launch(
+      order_in_tiles<Bits, key_order<Bits, IsFloat>, Value, sees_nothing_else>,
+      {tiles.count, wave_threads, sizeof(tile_storage_of<IsFloat, Bits, Value>), 0, 1, true},
+      stream,
+      order,
+      tiles,
+      wave_limits_for(tiles.n, sizeof(Bits), value_bytes_v<Value>),
+      cleared,
+      at,
+      sees_nothing_else{});
     with_wave_threads<Bits, Value>(plan, [&](auto threads) {
       using storage = wave_sort_storage<Bits, key_order<Bits, IsFloat>, Value, threads>;
       runtime::launch(sort_wave<Bits, key_order<Bits, IsFloat>, Value, threads>,

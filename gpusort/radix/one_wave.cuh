@@ -50,6 +50,10 @@ struct wave_tiles
   }
 };
 
+/// Rows of a tile that nobody asks whether they are in use, one by one. Small inputs have few rows: a wave takes so little time that what others would
+/// take is to be skipped, and not even read from the memory of instructions.
+inline constexpr int wave_rows_at_once = 4;
+
 /// Reads the keys of a tile, and looks at each and the next one; not at records, of which it says nothing.
 template <class Bits, class Order, class Value>
 struct seen_source
@@ -92,6 +96,10 @@ struct seen_source
 #pragma unroll
     for (int i = 0; i < N; ++i)
     {
+      if (i % wave_rows_at_once == 0 && i >= rows)
+      {
+        break;
+      }
       int const number     = (first_row + i) * 32 + lane;
       rank_type const rank = order.rank_of(held[i]);
       rank_type next       = block::from_lane_behind(lane == 0 ? order.rank_of(held[i + 1 < N ? i + 1 : i]) : rank);
@@ -134,11 +142,15 @@ struct wave_bucket_of
   typename map_of_order<Order>::type map;
 
   template <class Holds, int N>
-  __device__ void all(Bits const (&keys)[N], Holds, std::uint32_t (&buckets)[N]) const
+  __device__ void all(Bits const (&keys)[N], Holds holds, std::uint32_t (&buckets)[N]) const
   {
 #pragma unroll
     for (int i = 0; i < N; ++i)
     {
+      if (i % wave_rows_at_once == 0 && !holds(i))
+      {
+        break; // nor any of those behind
+      }
       buckets[i] = map(order, order.rank_of(keys[i]));
     }
   }
@@ -157,7 +169,7 @@ struct wave_bucket_between
   __device__ void all(Bits const (&keys)[N], Holds holds, std::uint32_t (&buckets)[N]) const
   {
     // A few at once: ranks of all take registers that keys and values need.
-    constexpr int at_once = 4;
+    constexpr int at_once = wave_rows_at_once;
     rank_less less;
     block::splitter_search<rank_type, rank_less> const search{tree, digit_bits, tree.has_repeats, less};
 #pragma unroll
@@ -188,28 +200,6 @@ struct wave_bucket_between
 template <class Bits, class Order, class Value, int Threads = wave_sort_threads>
 inline constexpr int most_in_wave_bucket_v =
   most_in_wave_bucket(sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys, Threads);
-
-/// Threads of the blocks that sort the buckets of n elements.
-template <class Bits, class Order, class Value>
-__device__ int sort_threads_for(std::uint32_t n)
-{
-  return wave_sort_threads_for(n, sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys);
-}
-
-/// Elements of a bucket that such a block holds, at the most.
-template <class Bits, class Order, class Value>
-__device__ int most_in_bucket_of(std::uint32_t n)
-{
-  return most_in_wave_bucket(
-    sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys, sort_threads_for<Bits, Order, Value>(n));
-}
-
-/// How many more elements than it holds a block sorts of an overfull bucket: of keys alone that their rank tells.
-template <class Order, class Value>
-__host__ __device__ constexpr int most_too_many_in_wave(int most)
-{
-  return std::is_same_v<Value, block::no_values> && Order::tells_keys ? most / 2 : 0;
-}
 
 template <class Bits, class Order, class Value>
 struct tile_storage
@@ -302,19 +292,25 @@ template <class Bits, class Order, class Value>
 __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
                          Bits const* keys,
                          std::uint32_t n,
+                         wave_limits const& limits,
                          wave_bucket_of<Bits, Order>& buckets,
                          wave_sample& sample)
 {
-  // Each thread samples keys side by side: they share a sector of memory, so that more of them cost no more traffic.
+  // Lanes side by side sample keys side by side: they share a sector of memory, so that more of them cost no more traffic. Blocks begin at different
+  // places: otherwise all would ask for the same memory at the same time.
   constexpr std::uint32_t each = wave_samples;
   std::uint32_t const stride   = n / wave_threads - each; // at least 1
-  std::uint32_t const first    = threadIdx.x * (stride + each) + threadIdx.x * 61 % stride; // as in map_by_sample
+  std::uint32_t const thread   = (threadIdx.x + blockIdx.x * 32) % wave_threads;
+  bool const has_neighbour     = thread % each != 0; // in the lane before
   using rank_type              = typename Order::rank;
   Bits held[each];
 #pragma unroll
   for (std::uint32_t i = 0; i < each; ++i)
   {
-    held[i] = keys[first + i];
+    std::uint32_t const group = (thread + i * wave_threads) / each;
+    // At a place of its part of the input that is not always the same, so that no period is in step with it.
+    auto const place = static_cast<std::uint32_t>(static_cast<std::uint64_t>(group * 0x9e3779b9u) * stride >> 32);
+    held[i]          = keys[group * (stride + each) + place + thread % each];
   }
   rank_type ranks[each];
   rank_type least = static_cast<rank_type>(~rank_type{0}), greatest = 0;
@@ -327,28 +323,25 @@ __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
   }
   block::span_of_block(shared.span, least, greatest);
   auto const fits = [&](auto const& map) {
-    std::uint32_t most    = 0; // in one bucket
-    std::uint32_t counted = 0;
-    std::uint32_t last    = radix_size;
+    // A run of neighbours in one bucket counts once: neighbours are often alike where others are not.
+    std::uint32_t before[each]; // in their buckets
+    std::uint32_t counted = 0; // by the warp
 #pragma unroll
     for (std::uint32_t i = 0; i < each; ++i)
     {
-      // A run of neighbours in one bucket counts once: neighbours are often alike where others are not.
       std::uint32_t const bucket = map(buckets.order, ranks[i]);
-      if (bucket != last)
-      {
-        std::uint32_t const now = atomicAdd(&shared.of_sample[bucket], 1u) + 1;
-        most                    = most < now ? now : most;
-        ++counted;
-      }
-      last = bucket;
+      std::uint32_t const last   = __shfl_up_sync(block::all_lanes, bucket, 1);
+      bool const counts          = !has_neighbour || bucket != last;
+      before[i]                  = counts ? atomicAdd(&shared.of_sample[bucket], 1u) : 0;
+      counted += static_cast<std::uint32_t>(__popc(__ballot_sync(block::all_lanes, counts)));
     }
-    int const capacity = most_in_bucket_of<Bits, Order, Value>(n);
-    int const alike    = most_alike_in_wave_bucket(
-      sizeof(Bits), value_bytes_v<Value>, !Order::tells_keys, sort_threads_for<Bits, Order, Value>(n));
     // Most inputs need no exact figures. All threads go by one limit, whichever of them has counted first, so that all blocks decide alike.
-    constexpr std::uint32_t least = 3; // keys that each has counted
-    bool const fits_well = counted >= least && is_well_below(most, of_full_bucket(least * wave_threads, n, alike));
+    bool fits_well = counted >= least_wave_samples * 32;
+#pragma unroll
+    for (std::uint32_t const of_bucket : before)
+    {
+      fits_well = fits_well && of_bucket < limits.most_of_sample;
+    }
     if (__syncthreads_and(fits_well) != 0)
     {
       return true;
@@ -356,7 +349,7 @@ __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
     wave_sample const own = add_up_sample(shared);
     bool const is_better  = sample.all == 0 || own.most * sample.all < sample.most * own.all;
     sample                = is_better ? own : sample;
-    return fits_wave(own, n, capacity, alike);
+    return fits_wave(own, n, limits.capacity, limits.alike);
   };
   auto const ranks_map = bucket_map<rank_type>::over(least, greatest, digit_bits);
   buckets.map          = ranks_map;
@@ -380,29 +373,21 @@ __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
 }
 
 /// Chooses splitters by a sample, which is the same for every block. Returns false if some bucket has so much of it that it would not fit a
-/// block, unless all of it is one key, or, if it `bears_overfull` ones, could be overfull. Called by all threads. Not inlined, like all that few inputs need: where hot code is in one piece, its
+/// block, unless all of it is one key, or `limits` bears overfull ones. Called by all threads. Not inlined, like all that few inputs need: where hot code is in one piece, its
 /// instructions are fetched before they are needed.
 template <class Bits, class Order, class Value>
-__device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order order, bool bears_overfull)
+__device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order order, wave_limits limits)
 {
   using storage             = tile_storage<Bits, Order, Value>;
   auto& shared              = block::dynamic_shared<storage>();
   using rank_type           = typename Order::rank;
-  int const most            = most_in_bucket_of<Bits, Order, Value>(n);
   constexpr unsigned splits = radix_size - 1;
-  int const count           = splitter_samples_for(n, most);
+  int const count           = limits.splitter_samples;
   int const of_bucket       = count / radix_size; // samples
-  if (static_cast<int>(most_in_splitter_sample(n, most, count)) < of_bucket)
-  {
-    return false;
-  }
-  // Where one key has many places, buckets beside it may have more than all should: half of what a block sorts of an overfull one is left to chance.
-  int const bearable        = most + (bears_overfull ? most_too_many_in_wave<Order, Value>(most) / 2 : 0);
-  auto const most_of_bucket = static_cast<int>(most_in_splitter_sample(n, bearable, count));
   __syncthreads();
   // Blocks begin at different places: otherwise all would ask for the same memory at the same time.
   constexpr int apart        = 8;
-  constexpr int at_once      = 3;
+  constexpr int at_once      = sizeof(Bits) <= 8 ? 8 : 4;
   std::uint32_t const stride = n / static_cast<std::uint32_t>(count);
   static_assert(wave_blocks * apart <= wave_threads * 3, "less than there are samples");
 #pragma unroll 1
@@ -497,7 +482,7 @@ __device__ __noinline__ bool split_wave(Bits const* keys, std::uint32_t n, Order
     bool const is_last = own == splits;
     int const begin    = own == 0 ? 0 : before(splitter(own - 1), true);
     int const end      = is_last ? count : before(splitter(own), !shared.tree.is_of_equals(own + 1));
-    fits               = end - begin <= most_of_bucket;
+    fits               = end - begin <= limits.most_between_splitters;
   }
   return __syncthreads_and(fits) != 0;
 }
@@ -580,8 +565,8 @@ order_tile_to_split(Order order, wave_tiles tiles, std::uint32_t number, buffers
 /// After: `tiles` is complete, `tiles.repeats` if buckets are between splitters, and `cleared` is. If the sample is uneven, or the comparator does not follow the values, only
 /// `tiles.seen` means anything, and nothing has been moved.
 template <class Bits, class Order, class Value, class Ask>
-__global__ void __launch_bounds__(wave_threads)
-  order_in_tiles(Order order, wave_tiles tiles, cleared_words cleared, buffers<Bits, Value> at, Ask ask)
+__global__ void __launch_bounds__(wave_threads) order_in_tiles(
+  Order order, wave_tiles tiles, wave_limits limits, cleared_words cleared, buffers<Bits, Value> at, Ask ask)
 {
   using storage = tile_storage<Bits, Order, Value>;
   extern __shared__ uint4 shared_words[];
@@ -603,17 +588,17 @@ __global__ void __launch_bounds__(wave_threads)
   if ((seen & seen::no_value_order) != seen::no_value_order)
   {
     wave_sample sample{};
-    if (!map_wave(shared, at.keys[0], tiles.n, bucket_of, sample))
+    if (!map_wave(shared, at.keys[0], tiles.n, limits, bucket_of, sample))
     {
       // Splitters take long to choose: who has chosen them also has the tile of a block that begins when others have ended.
       if (blockIdx.x >= wave_blocks)
       {
         return;
       }
-      int const most          = most_in_bucket_of<Bits, Order, Value>(tiles.n);
-      bool const crowded_soon = !Ask::asks && sorts_crowded_soon(tiles.n, sizeof(Bits), value_bytes_v<Value>, most);
-      bool const is_worth_it  = is_worth_splitters(sample, tiles.n, most, Ask::asks, crowded_soon, !Order::tells_keys);
-      if (is_worth_it && split_wave<Bits, Order, Value>(at.keys[0], tiles.n, order, crowded_soon))
+      bool const is_worth_it =
+        limits.splitter_samples > 0
+        && is_worth_splitters(sample, tiles.n, limits.capacity, Ask::asks, limits.crowded_soon, !Order::tells_keys);
+      if (is_worth_it && split_wave<Bits, Order, Value>(at.keys[0], tiles.n, order, limits))
       {
 #pragma unroll 1
         for (std::uint32_t number = blockIdx.x; number < tiles.count; number += wave_blocks)
@@ -820,7 +805,7 @@ struct wave_sort_storage
   static constexpr int most = most_in_wave_bucket_v<Bits, Order, Value, Threads>;
   static constexpr int most_short =
     Order::tells_keys ? Threads * short_wave_sort_items(sizeof(Bits), value_bytes_v<Value>) : most;
-  static constexpr int most_too_many = most_too_many_in_wave<Order, Value>(most);
+  static constexpr int most_too_many = most_too_many_in_wave(most, value_bytes_v<Value>, !Order::tells_keys);
   static_assert(most + most_too_many < 1 << 16, "places have 16 bits");
 
   using sorter       = wave_sort<Bits, Order, Value, Threads, most>;

@@ -249,7 +249,7 @@ constexpr std::size_t most_in_cluster(unsigned blocks)
 /// What one wave of blocks sorts: at most 128 tiles, one a multiprocessor of an H200, and then 256 buckets, about two each. In a long wave there are up to two
 /// tiles a multiprocessor, and buckets are sorted by blocks of twice as many threads.
 inline constexpr int wave_threads     = 512;
-inline constexpr int wave_samples     = 4; // a thread: neighbours
+inline constexpr int wave_samples     = 4; // a thread; as many are neighbours
 inline constexpr int least_wave_items = 2; // with one, 2^16 keys would take as much memory for what tiles note as 2^17
 inline constexpr unsigned wave_blocks = 128;
 inline constexpr unsigned most_wave_tiles   = 2 * wave_blocks;
@@ -493,17 +493,17 @@ struct wave_sample
   std::uint32_t filled; // buckets that have any
 };
 
-/// What a bucket of `capacity` of n keys has of `all` samples, on average. Chance makes it the square root more or less.
+/// What a bucket of `capacity` of n keys has of `all` samples, up to 2^16, on average. Chance makes it the square root more or less.
 __host__ __device__ constexpr std::uint32_t of_full_bucket(std::uint32_t all, std::uint32_t n, int capacity)
 {
-  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(all) * static_cast<std::uint32_t>(capacity) / n);
+  return all * static_cast<std::uint32_t>(capacity) / n;
 }
 
-/// Whether a bucket is hardly longer than a full one, if it has `own` samples. Chance makes it the square root more, and now and then three times that, for which room is
-/// left where a full bucket has much of the sample: in small inputs, of which one bucket often has about so much if keys are uneven.
-__host__ __device__ constexpr bool is_well_below(std::uint32_t own, std::uint32_t full)
+/// The most samples that a bucket has if it is hardly longer than a full one, which has `full` of them. Chance makes it the square root more, and now and then three times
+/// that, for which room is left where a full bucket has much of the sample: in small inputs, of which one bucket often has about so much if keys are uneven.
+__host__ __device__ constexpr std::uint32_t most_well_below(std::uint32_t full)
 {
-  return own + root_of(full) + (full < 256 ? 0 : full / 16) <= full;
+  return full - root_of(full) - (full < 256 ? 0 : full / 16);
 }
 
 /// Whether buckets that hold `capacity` of n keys suffice, `alike` if those are one key. They do in three cases: the fullest bucket is well below a full one.
@@ -515,7 +515,7 @@ __host__ __device__ constexpr bool fits_wave(wave_sample const& sample, std::uin
   constexpr std::uint32_t many = 16; // buckets
   std::uint32_t const full     = of_full_bucket(sample.all, n, capacity);
   bool const is_one_of_many    = sample.squares >= many * sample.most * sample.most;
-  if (is_well_below(sample.most, of_full_bucket(sample.all, n, alike))
+  if (sample.most <= most_well_below(of_full_bucket(sample.all, n, alike))
       || (is_one_of_many && sample.most <= full + root_of(full)))
   {
     return true;
@@ -606,6 +606,47 @@ __host__ __device__ constexpr std::uint32_t most_in_splitter_sample(std::uint32_
 {
   std::uint32_t const full = of_full_bucket(static_cast<std::uint32_t>(samples), n, most);
   return full - 2 * root_of(full);
+}
+
+/// How many more elements than it holds, up to `most`, a block sorts of an overfull bucket of a wave: of keys alone that their rank tells.
+__host__ __device__ constexpr int most_too_many_in_wave(int most, std::size_t value_bytes, bool is_record)
+{
+  return value_bytes == 0 && !is_record ? most / 2 : 0;
+}
+
+/// What follows from the size of an input that is to be sorted in one wave: worked out once, in place of by all threads, which would all wait for the divisions.
+struct wave_limits
+{
+  int capacity; // elements of a bucket that a block holds, at the most
+  int alike; // the same if nearly all are one key
+  std::uint32_t
+    most_of_sample; // of the least that is counted of a sample: what has no more is well below a full bucket
+  bool crowded_soon; // as sorts_crowded_soon says
+  int splitter_samples; // none, if splitters would leave too little to chance
+  int most_between_splitters; // samples of a bucket
+};
+
+/// Samples that are counted of each `wave_samples`, at least, where keys are not like their neighbours.
+inline constexpr std::uint32_t least_wave_samples = 3;
+
+/// Of n keys and values of so many bytes; if it `asks` a comparator, blocks do not sort what bins do not.
+constexpr wave_limits wave_limits_for(
+  std::uint32_t n, std::size_t key_bytes, std::size_t value_bytes, bool is_record = false, bool asks = false)
+{
+  int const threads       = wave_sort_threads_for(n, key_bytes, value_bytes, is_record);
+  int const capacity      = most_in_wave_bucket(key_bytes, value_bytes, is_record, threads);
+  int const alike         = most_alike_in_wave_bucket(key_bytes, value_bytes, is_record, threads);
+  bool const crowded_soon = !asks && sorts_crowded_soon(n, key_bytes, value_bytes, capacity);
+  int const samples       = splitter_samples_for(n, capacity);
+  bool const leaves_room  = static_cast<int>(most_in_splitter_sample(n, capacity, samples)) >= samples / wave_buckets;
+  // Where one key has many places, buckets beside it may have more than all should: half of what a block sorts of an overfull one is left to chance.
+  int const bearable = capacity + (crowded_soon ? most_too_many_in_wave(capacity, value_bytes, is_record) / 2 : 0);
+  return {capacity,
+          alike,
+          most_well_below(of_full_bucket(least_wave_samples * wave_threads, n, alike)),
+          crowded_soon,
+          leaves_room ? samples : 0,
+          static_cast<int>(most_in_splitter_sample(n, bearable, samples))};
 }
 
 /// Buckets, as a power of two, so that a mean one fits a block.

@@ -191,7 +191,7 @@ radix::wave_sample wave_sample_of(std::uint32_t count, BucketOf bucket_of)
 }
 
 /// What blocks of a wave sort.
-struct wave_limits
+struct wave_kind
 {
   int most;
   int most_alike;
@@ -200,7 +200,7 @@ struct wave_limits
   std::size_t key_bytes, value_bytes;
 };
 
-constexpr wave_limits limits_of(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
+constexpr wave_kind limits_of(std::size_t key_bytes, std::size_t value_bytes, bool is_record = false)
 {
   return {radix::most_in_wave_bucket(key_bytes, value_bytes, is_record),
           radix::most_alike_in_wave_bucket(key_bytes, value_bytes, is_record),
@@ -209,7 +209,7 @@ constexpr wave_limits limits_of(std::size_t key_bytes, std::size_t value_bytes, 
           key_bytes,
           value_bytes};
 }
-constexpr wave_limits limits_of_long(std::size_t key_bytes)
+constexpr wave_kind limits_of_long(std::size_t key_bytes)
 {
   constexpr int threads = radix::long_wave_sort_threads;
   return {radix::most_in_wave_bucket(key_bytes, 0, false, threads),
@@ -220,7 +220,7 @@ constexpr wave_limits limits_of_long(std::size_t key_bytes)
           0};
 }
 
-constexpr wave_limits all_wave_limits[] = {
+constexpr wave_kind all_wave_kinds[] = {
   limits_of(4, 0),
   limits_of(8, 0),
   limits_of(16, 0),
@@ -233,7 +233,7 @@ constexpr wave_limits all_wave_limits[] = {
 TEST(OneWave, EvenKeysPassForEven)
 {
   std::mt19937 random(7);
-  for (wave_limits const& limits : all_wave_limits)
+  for (wave_kind const& limits : all_wave_kinds)
   {
     int const capacity = limits.most;
     int const alike    = limits.most_alike;
@@ -257,7 +257,7 @@ TEST(OneWave, EvenKeysPassForEven)
 TEST(OneWave, BucketsThatAreTooLargePassForUneven)
 {
   std::mt19937 random(7);
-  for (wave_limits const& limits : all_wave_limits)
+  for (wave_kind const& limits : all_wave_kinds)
   {
     int const capacity = limits.most;
     int const alike    = limits.most_alike;
@@ -283,7 +283,7 @@ TEST(OneWave, BucketsThatAreTooLargePassForUneven)
 TEST(OneWave, AKeyOfWhichThereAreManyPassesIfABlockSortsIt)
 {
   std::mt19937 random(7);
-  for (wave_limits const& limits : all_wave_limits)
+  for (wave_kind const& limits : all_wave_kinds)
   {
     int const capacity = limits.most;
     int const alike    = limits.most_alike;
@@ -308,7 +308,7 @@ TEST(OneWave, SplittersLeaveRoomForChance)
 {
   // The chance that a bucket of as many samples as all have by splitters is longer than a block holds: that a Poisson variable, what a full bucket
   // has, is less than that.
-  for (wave_limits const& limits : all_wave_limits)
+  for (wave_kind const& limits : all_wave_kinds)
   {
     int const capacity = limits.most;
     for (std::uint32_t n = 1u << 14; n <= limits.most_in_all; n += n / 40)
@@ -334,14 +334,46 @@ TEST(OneWave, SplittersLeaveRoomForChance)
   }
 }
 
+TEST(OneWave, LimitsAreThoseOfTheSize)
+{
+  for (wave_kind const& kind : all_wave_kinds)
+  {
+    for (bool const asks : {false, true})
+    {
+      for (std::uint32_t n = 1u << 14; n <= kind.most_in_all; n += n / 40)
+      {
+        radix::wave_limits const limits =
+          radix::wave_limits_for(n, kind.key_bytes, kind.value_bytes, kind.of_records, asks);
+        int const threads  = radix::wave_sort_threads_for(n, kind.key_bytes, kind.value_bytes, kind.of_records);
+        int const capacity = radix::most_in_wave_bucket(kind.key_bytes, kind.value_bytes, kind.of_records, threads);
+        EXPECT_EQ(limits.capacity, capacity) << n;
+        EXPECT_FALSE(limits.crowded_soon && asks) << n;
+        // What passes at a glance would pass by exact figures.
+        radix::wave_sample sample{};
+        sample.all                    = radix::least_wave_samples * radix::wave_threads;
+        sample.most                   = limits.most_of_sample;
+        std::uint32_t const of_bucket = radix::of_full_bucket(sample.all, n, limits.alike);
+        EXPECT_TRUE(radix::fits_wave(sample, n, limits.capacity, limits.alike)) << n;
+        EXPECT_EQ(sample.most, radix::most_well_below(of_bucket)) << n;
+        // Splitters are tried if they leave something to chance.
+        int const samples = radix::splitter_samples_for(n, capacity);
+        auto const most   = static_cast<int>(radix::most_in_splitter_sample(n, capacity, samples));
+        EXPECT_EQ(limits.splitter_samples, most < samples / radix::wave_buckets ? 0 : samples) << n;
+        EXPECT_GE(limits.most_between_splitters, most) << n;
+        EXPECT_TRUE(limits.most_between_splitters == most || limits.crowded_soon) << n;
+      }
+    }
+  }
+}
+
 TEST(OneWave, SplittersAreTriedWhereTheyPay)
 {
   std::mt19937 random(7);
-  auto const is_worth = [&](auto bucket_of, wave_limits const& limits, std::uint32_t n, bool asks) {
+  auto const is_worth = [&](auto bucket_of, wave_kind const& limits, std::uint32_t n, bool asks) {
     bool const crowded_soon = radix::sorts_crowded_soon(n, limits.key_bytes, limits.value_bytes, limits.most);
     return radix::is_worth_splitters(wave_sample_of(2048, bucket_of), n, limits.most, asks, crowded_soon);
   };
-  wave_limits const keys = limits_of(8, 0), pairs = limits_of(8, 8), short_pairs = limits_of(4, 4);
+  wave_kind const keys = limits_of(8, 0), pairs = limits_of(8, 8), short_pairs = limits_of(4, 4);
   auto const half_alike = [&] { return random() % 2 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256); };
   auto const crowds = [&] { return random() % 3 == 0 ? 17u : static_cast<std::uint32_t>(random() % 256) / 16 * 16; };
   auto const values = [&](unsigned count) { return [&, count] { return random() % count * (256 / count); }; };
@@ -795,6 +827,23 @@ TEST(CountedBuckets, LaunchesOfTheSecondLevelHaveNoMoreThanThreeQuartersOfAPart)
   }
   EXPECT_FALSE(plan(radix::most_in_long_buckets(4, 0)).counts_buckets);
   EXPECT_FALSE(plan(radix::most_in_counted_buckets + 1).counts_buckets);
+}
+
+TEST(SharedMemory, SharesLeaveRoomForSoManyBlocksAndNoMore)
+{
+  constexpr std::size_t reserved = 1024, unit = 128;
+  for (std::size_t const kilobytes : {64u, 100u, 164u, 228u})
+  {
+    std::size_t const all = kilobytes * 1024;
+    for (std::size_t blocks = 1; blocks <= 16; ++blocks)
+    {
+      std::size_t const share = gpusort::runtime::share_of_multiprocessor(all, reserved, blocks);
+      ASSERT_GT(share, 0u) << blocks;
+      std::size_t const taken = (share + reserved + unit - 1) / unit * unit;
+      EXPECT_EQ(all / taken, blocks) << kilobytes << " KB";
+    }
+    EXPECT_EQ(gpusort::runtime::share_of_multiprocessor(all, reserved, 1000), 0u);
+  }
 }
 
 TEST(SharedMemory, OfMovesToBuckets)

@@ -96,6 +96,42 @@ TYPED_TEST(BucketMap, OfAllRanksIsTheirHighestBits)
   }
 }
 
+TYPED_TEST(BucketMap, HasTheScaleOfADivision)
+{
+  using bits = TypeParam;
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 20000; ++round)
+  {
+    bits least = random_bits<bits>(random), greatest = random_bits<bits>(random);
+    if (round % 4 == 0)
+    {
+      greatest = static_cast<bits>(least + (random_bits<bits>(random) >> random() % this->width)); // or close to it
+    }
+    if (greatest < least)
+    {
+      std::swap(least, greatest);
+    }
+    int const log2  = 8 + static_cast<int>(random() % (this->most_log2 - 7));
+    auto const map  = this->over(least, greatest, log2);
+    bits const span = static_cast<bits>(greatest - least);
+    if (span <= static_cast<bits>((bits{1} << log2) - 1))
+    {
+      ASSERT_EQ(map.scale, 0u);
+      continue;
+    }
+    // What the buckets are over, in steps: from `low`, with an edge above the greatest.
+    bits edge = 1;
+    while (static_cast<bits>(span / edge) >= 128)
+    {
+      edge = static_cast<bits>(edge * 2);
+    }
+    bits const high  = static_cast<bits>(greatest | static_cast<bits>(edge - 1));
+    auto const steps = static_cast<std::uint64_t>(static_cast<bits>(static_cast<bits>(high - map.low) >> map.shift));
+    ASSERT_LT(steps, std::uint64_t{1} << 32);
+    ASSERT_EQ(map.scale, (std::uint64_t{1} << (32 + log2)) / (steps + 1)) << log2;
+  }
+}
+
 TYPED_TEST(BucketMap, GivesFewRanksABucketEach)
 {
   using bits = TypeParam;
