@@ -526,7 +526,7 @@ __device__ void merge_part(
 
 /// Merges sorted tiles pass by pass, which take turns between the two arrays; the last one writes to the first ones. Then, should the comparator have lied, the last
 /// block brings back what survives, if that is asked for. Stable.
-/// One launch for all of that: a launch takes the host 4 us, in which an H200 merges 2^17 keys, and if somebody has sorted them all already, that is what remains of it.
+/// One launch for all of that: each takes the host 4 us, and often finds that a wave has sorted all by value, of which 2^18 keys take an H200 15.
 /// Grid: the blocks of all passes. If there are several, those of a later one are set up where others end: multiprocessors have room for no more than their
 /// share, or they would crowd on a few. Block: many_way_traits' threads. Shared: many_way_storage.
 template <input_class Class, class Key, class Value, class Compare>

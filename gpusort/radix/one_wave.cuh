@@ -299,7 +299,6 @@ __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
   // Lanes side by side sample keys side by side: they share a sector of memory, so that more of them cost no more traffic. Blocks begin at different
   // places: otherwise all would ask for the same memory at the same time.
   constexpr std::uint32_t each = wave_samples;
-  std::uint32_t const stride   = n / wave_threads - each; // at least 1
   std::uint32_t const thread   = (threadIdx.x + blockIdx.x * 32) % wave_threads;
   bool const has_neighbour     = thread % each != 0; // in the lane before
   using rank_type              = typename Order::rank;
@@ -307,10 +306,7 @@ __device__ bool map_wave(tile_storage<Bits, Order, Value>& shared,
 #pragma unroll
   for (std::uint32_t i = 0; i < each; ++i)
   {
-    std::uint32_t const group = (thread + i * wave_threads) / each;
-    // At a place of its part of the input that is not always the same, so that no period is in step with it.
-    auto const place = static_cast<std::uint32_t>(static_cast<std::uint64_t>(group * 0x9e3779b9u) * stride >> 32);
-    held[i]          = keys[group * (stride + each) + place + thread % each];
+    held[i] = keys[wave_sample_begin(n, (thread + i * wave_threads) / each) + thread % each];
   }
   rank_type ranks[each];
   rank_type least = static_cast<rank_type>(~rank_type{0}), greatest = 0;

@@ -248,8 +248,17 @@ constexpr std::size_t most_in_cluster(unsigned blocks)
 
 /// What one wave of blocks sorts: at most 128 tiles, one a multiprocessor of an H200, and then 256 buckets, about two each. In a long wave there are up to two
 /// tiles a multiprocessor, and buckets are sorted by blocks of twice as many threads.
-inline constexpr int wave_threads     = 512;
-inline constexpr int wave_samples     = 4; // a thread; as many are neighbours
+inline constexpr int wave_threads = 512;
+inline constexpr int wave_samples = 4; // a thread; as many are neighbours
+/// Where the neighbours begin that are number `group`, of wave_threads, of the sample of n keys: at a place of their part of the input that is not always the same, so
+/// that no period is in step with it.
+__host__ __device__ constexpr std::uint32_t wave_sample_begin(std::uint32_t n, std::uint32_t group)
+{
+  std::uint32_t const stride = n / wave_threads - wave_samples; // at least 1
+  auto const place = static_cast<std::uint32_t>(static_cast<std::uint64_t>(group * 0x9e3779b9u) * stride >> 32);
+  return group * (stride + wave_samples) + place;
+}
+
 inline constexpr int least_wave_items = 2; // with one, 2^16 keys would take as much memory for what tiles note as 2^17
 inline constexpr unsigned wave_blocks = 128;
 inline constexpr unsigned most_wave_tiles   = 2 * wave_blocks;

@@ -1407,6 +1407,22 @@ TEST(RadixPaths, WavesOfWideKeys)
     }));
   }
 }
+
+/// Where the sample of a wave is.
+std::vector<std::size_t> places_of_wave_sample(std::size_t n)
+{
+  std::vector<std::size_t> places;
+  for (std::uint32_t group = 0; group < gpusort::radix::wave_threads; ++group)
+  {
+    std::size_t const begin = gpusort::radix::wave_sample_begin(static_cast<std::uint32_t>(n), group);
+    for (std::size_t i = 0; i < gpusort::radix::wave_samples; ++i)
+    {
+      places.push_back(begin + i);
+    }
+  }
+  return places;
+}
+
 template <class key>
 void check_misleading_samples()
 {
@@ -1424,19 +1440,12 @@ void check_misleading_samples()
       std::vector<key> close = keys_from<key>(n, [=](std::size_t i) { return 0x7777'0000u + mixed(i) % range; });
       std::vector<key> in_three =
         keys_from<key>(n, [=](std::size_t i) { return 0x77'0000u + mixed(i) % range % 60'000; });
-      std::vector<key> even     = keys_from<key>(n, mixed);
-      std::size_t const each    = gpusort::radix::wave_samples;
-      std::size_t const threads = gpusort::radix::wave_threads;
-      std::size_t const stride  = n / threads - each;
-      for (std::size_t i = 0; i < threads; ++i)
+      std::vector<key> even = keys_from<key>(n, mixed);
+      for (std::size_t const place : places_of_wave_sample(n))
       {
-        for (std::size_t j = 0; j < each; ++j)
-        {
-          std::size_t const place = i * (stride + each) + i * 61 % stride + j;
-          close[place]            = mixed(place) % 0x1'0000'0000u;
-          in_three[place]         = mixed(place) % 0x100'0000u;
-          even[place]             = 99;
-        }
+        close[place]    = mixed(place) % 0x1'0000'0000u;
+        in_three[place] = mixed(place) % 0x100'0000u;
+        even[place]     = 99;
       }
       check(close);
       if constexpr (sizeof(key) == 8)
@@ -1545,17 +1554,14 @@ void expect_long_wave(std::vector<Key> const& keys)
 template <class Key>
 std::vector<Key> keys_with_a_bucket_of(std::size_t together, std::size_t n, int ordered = 0)
 {
-  using bits                = gpusort::radix::bits_t<Key>;
-  std::size_t const each    = gpusort::radix::wave_samples;
-  std::size_t const threads = gpusort::radix::wave_threads;
-  std::size_t const stride  = n / threads - each;
-  auto const order          = gpusort::radix::make_key_order<Key, thrust::less<Key>>();
-  auto const key            = [&](std::uint64_t high, std::uint64_t low) {
+  using bits       = gpusort::radix::bits_t<Key>;
+  auto const order = gpusort::radix::make_key_order<Key, thrust::less<Key>>();
+  auto const key   = [&](std::uint64_t high, std::uint64_t low) {
     constexpr int low_bits = static_cast<int>(sizeof(Key)) * 8 - 32;
     bits const rank =
       low_bits == 0
-                   ? static_cast<bits>(high)
-                   : static_cast<bits>(static_cast<bits>(high) << (low_bits % 128) | (low >> (64 - std::min(low_bits, 63))));
+          ? static_cast<bits>(high)
+          : static_cast<bits>(static_cast<bits>(high) << (low_bits % 128) | (low >> (64 - std::min(low_bits, 63))));
     bits const own = order.bits_of_rank(rank);
     Key made;
     std::memcpy(&made, &own, sizeof(Key));
@@ -1570,17 +1576,17 @@ std::vector<Key> keys_with_a_bucket_of(std::size_t together, std::size_t n, int 
   }
   std::vector<bool> is_sampled(n);
   std::size_t has = 0; // the bucket, so far
-  for (std::size_t i = 0; i < threads * each; ++i)
+  std::size_t i   = 0;
+  for (std::size_t const place : places_of_wave_sample(n))
   {
-    std::size_t const thread = i / each;
-    std::size_t const place  = thread * (stride + each) + thread * 61 % stride + i % each;
     // The least key, the greatest, and any.
     std::uint64_t const high = i == 0 ? 0 : i == 1 ? 0xffff'ffffu : mixed(i) % 0x1'0000'0000u;
     has += high / width == begin / width ? 1 : 0;
     is_sampled[place] = true;
     keys[place]       = key(high, i == 0 ? 0 : i == 1 ? ~std::uint64_t{0} : mixed(~place));
+    ++i;
   }
-  for (std::size_t i = 0; has < together; ++i)
+  for (i = 0; has < together; ++i)
   {
     std::size_t const place = i * 7919 % n; // a permutation, as 7919 does not divide n
     if (is_sampled[place])
