@@ -52,8 +52,7 @@ class run_source
   struct row
   {
     std::uint32_t begun; // bit i: element i is the first of a run
-    std::int32_t
-      runs_before; // that have begun in the rows before, listed ones and those before the elements of the source
+    std::int32_t runs_before; // listed ones that begin in rows before, or before the source's elements
   };
   static constexpr int rows = Most / 32;
   static_assert(Most % 32 == 0 && rows <= Threads);

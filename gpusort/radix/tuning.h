@@ -628,8 +628,7 @@ struct wave_limits
 {
   int capacity; // elements of a bucket that a block holds, at the most
   int alike; // the same if nearly all are one key
-  std::uint32_t
-    most_of_sample; // of the least that is counted of a sample: what has no more is well below a full bucket
+  std::uint32_t most_of_sample; // of the fewest that are counted: no more is well below a full bucket
   bool crowded_soon; // as sorts_crowded_soon says
   int splitter_samples; // none, if splitters would leave too little to chance
   int most_between_splitters; // samples of a bucket

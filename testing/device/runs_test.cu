@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -85,6 +86,65 @@ struct segment
   std::size_t size = 0;
 };
 
+/// Elements of an array that has more in front of the segment, and tells by each where it is.
+struct elements
+{
+  static constexpr std::size_t in_front = 37;
+
+  std::vector<key> keys;
+  std::vector<value> values;
+  thrust::device_vector<key> device_keys;
+  thrust::device_vector<value> device_values;
+
+  explicit elements(std::size_t of_segment)
+      : keys(in_front + of_segment)
+      , values(in_front + of_segment)
+  {
+    for (std::size_t i = 0; i < keys.size(); ++i)
+    {
+      keys[i]   = static_cast<key>(i * 2654435761u);
+      values[i] = ~std::uint64_t{i};
+    }
+    device_keys   = keys;
+    device_values = values;
+  }
+
+  /// How many of the elements that are at `places` of the segment are not read where they belong.
+  template <int Threads, int Most>
+  std::size_t read_wrongly(block::segment_tiles const& tiles,
+                           unsigned first,
+                           unsigned last,
+                           std::size_t skip,
+                           std::vector<std::uint32_t> const& places) const
+  {
+    std::size_t const size = places.size();
+    thrust::device_vector<key> read_keys(size, 7);
+    thrust::device_vector<value> read_values(size, 7);
+    read_runs<Threads, Most><<<1, Threads>>>(
+      tiles,
+      first,
+      last,
+      skip,
+      static_cast<int>(size),
+      thrust::raw_pointer_cast(device_keys.data()),
+      thrust::raw_pointer_cast(device_values.data()),
+      thrust::raw_pointer_cast(read_keys.data()),
+      thrust::raw_pointer_cast(read_values.data()));
+    gpusort::testing::require(cudaGetLastError(), "launch");
+    std::vector<key> found_keys(size);
+    std::vector<value> found_values(size);
+    thrust::copy(read_keys.begin(), read_keys.end(), found_keys.begin());
+    thrust::copy(read_values.begin(), read_values.end(), found_values.begin());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < size; ++i)
+    {
+      std::size_t const place = in_front + places[i];
+      wrong += found_keys[i] != keys[place] || found_values[i] != values[place] ? 1 : 0;
+    }
+    return wrong;
+  }
+};
+
 segment make_segment(std::uint32_t tiles, std::uint32_t tile, share shares, std::mt19937& random)
 {
   segment made;
@@ -140,23 +200,13 @@ void check_segment(std::uint32_t tiles, std::uint32_t tile, share shares)
                                     << Threads << " threads");
   std::mt19937 random(tiles * 31 + tile);
   segment const all = make_segment(tiles, tile, shares, random);
-  // The segment is not the first of its array.
-  constexpr std::size_t begin = 37;
-  std::vector<key> keys(begin + all.size);
-  std::vector<value> values(keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i)
-  {
-    keys[i]   = static_cast<key>(i * 2654435761u);
-    values[i] = ~std::uint64_t{i};
-  }
-  thrust::device_vector<key> const device_keys(keys.begin(), keys.end());
-  thrust::device_vector<value> const device_values(values.begin(), values.end());
+  elements const of_segment(all.size);
   thrust::device_vector<std::uint16_t> const starts(all.starts.begin(), all.starts.end());
   thrust::device_vector<unsigned long long> const before(all.before.begin(), all.before.end());
   block::segment_tiles const of_tiles{
     thrust::raw_pointer_cast(starts.data()),
     thrust::raw_pointer_cast(before.data()),
-    begin,
+    elements::in_front,
     all.size,
     tiles,
     static_cast<int>(buckets),
@@ -174,32 +224,11 @@ void check_segment(std::uint32_t tiles, std::uint32_t tile, share shares)
     {
       return;
     }
+    auto const begin       = places.begin() + static_cast<std::ptrdiff_t>(skip);
     std::size_t const size = std::min<std::size_t>(places.size() - skip, Most);
-    thrust::device_vector<key> read_keys(size, 7);
-    thrust::device_vector<value> read_values(size, 7);
-    read_runs<Threads, Most><<<1, Threads>>>(
-      of_tiles,
-      first,
-      last,
-      skip,
-      static_cast<int>(size),
-      thrust::raw_pointer_cast(device_keys.data()),
-      thrust::raw_pointer_cast(device_values.data()),
-      thrust::raw_pointer_cast(read_keys.data()),
-      thrust::raw_pointer_cast(read_values.data()));
-    gpusort::testing::require(cudaGetLastError(), "launch");
-    std::vector<key> found_keys(size);
-    std::vector<value> found_values(size);
-    thrust::copy(read_keys.begin(), read_keys.end(), found_keys.begin());
-    thrust::copy(read_values.begin(), read_values.end(), found_values.begin());
-    std::size_t wrong = 0;
-    for (std::size_t i = 0; i < size; ++i)
-    {
-      std::size_t const place = begin + places[skip + i];
-      wrong += found_keys[i] != keys[place] || found_values[i] != values[place] ? 1 : 0;
-    }
-    EXPECT_EQ(wrong, 0u) << "of " << size << " elements of buckets " << first << " to " << last << " from number "
-                         << skip;
+    std::vector<std::uint32_t> const read(begin, begin + static_cast<std::ptrdiff_t>(size));
+    EXPECT_EQ((of_segment.read_wrongly<Threads, Most>(of_tiles, first, last, skip, read)), 0u)
+      << "of " << size << " elements of buckets " << first << " to " << last << " from number " << skip;
   };
   for (unsigned b = 0; b < buckets; ++b)
   {
@@ -256,35 +285,12 @@ TEST(Runs, OfMoreRowsThanTiles)
 TEST(Runs, OfOneTileNeedNoTables)
 {
   // Without places where runs begin all elements lie side by side.
-  constexpr std::size_t size = 500, begin = 37;
-  std::vector<key> keys(begin + size);
-  std::vector<value> values(keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i)
-  {
-    keys[i]   = static_cast<key>(i * 2654435761u);
-    values[i] = ~std::uint64_t{i};
-  }
-  thrust::device_vector<key> const device_keys(keys.begin(), keys.end());
-  thrust::device_vector<value> const device_values(values.begin(), values.end());
-  thrust::device_vector<key> read_keys(size, 7);
-  thrust::device_vector<value> read_values(size, 7);
-  read_runs<64, 512><<<1, 64>>>(
-    block::segment_tiles{nullptr, nullptr, begin, size, 1, 1, static_cast<int>(size)},
-    0,
-    1,
-    0,
-    static_cast<int>(size),
-    thrust::raw_pointer_cast(device_keys.data()),
-    thrust::raw_pointer_cast(device_values.data()),
-    thrust::raw_pointer_cast(read_keys.data()),
-    thrust::raw_pointer_cast(read_values.data()));
-  gpusort::testing::require(cudaGetLastError(), "launch");
-  std::vector<key> found_keys(size);
-  std::vector<value> found_values(size);
-  thrust::copy(read_keys.begin(), read_keys.end(), found_keys.begin());
-  thrust::copy(read_values.begin(), read_values.end(), found_values.begin());
-  EXPECT_TRUE(std::equal(found_keys.begin(), found_keys.end(), keys.begin() + begin));
-  EXPECT_TRUE(std::equal(found_values.begin(), found_values.end(), values.begin() + begin));
+  constexpr std::size_t size = 500;
+  elements const of_segment(size);
+  std::vector<std::uint32_t> places(size);
+  std::iota(places.begin(), places.end(), 0u);
+  block::segment_tiles const of_tiles{nullptr, nullptr, elements::in_front, size, 1, 1, static_cast<int>(size)};
+  EXPECT_EQ((of_segment.read_wrongly<64, 512>(of_tiles, 0, 1, 0, places)), 0u);
 }
 
 } // namespace
