@@ -39,6 +39,19 @@ __device__ bool precedes(Key a, Key b, Compare& comp)
   return static_cast<bool>(comp(a, b));
 }
 
+/// Adds `step` to a or to b: one instruction for each, where the compiler would make two.
+__device__ inline void add_to_one_of(bool is_a, unsigned& a, unsigned& b, unsigned step)
+{
+  asm("{\n"
+      "  .reg .pred chosen;\n"
+      "  setp.ne.u32 chosen, %2, 0;\n"
+      "  @chosen add.u32 %0, %0, %3;\n"
+      "  @!chosen add.u32 %1, %1, %3;\n"
+      "}\n"
+      : "+r"(a), "+r"(b)
+      : "r"(static_cast<unsigned>(is_a)), "r"(step));
+}
+
 /// merge_path by a warp, for runs that take long to read: lanes try places that are spread evenly over what is open. a and b are
 /// functions of a number. All lanes call it with the same arguments, and get the same answer.
 template <class A, class B, class Compare>
@@ -172,48 +185,38 @@ __device__ Size merge_path_of_lanes(Key* probed, Size rank, Key const* keys, std
 
 /// Takes the next `Items` keys of the stable merge of keys[a, a_end) and keys[b, b_end); source[i] says where
 /// out[i] was. Afterwards a is where the first run was left. Where fewer keys are left, what lies behind the first run is taken for the
-/// rest, and one place behind the last may be read.
-/// `ReadsOnce`: an element of either run is read by one instruction of all lanes, which takes less of shared memory's time than two,
-/// each of some lanes, but longer until it is there.
-template <bool ReadsOnce, int Items, class Key, class Source, class Compare>
+/// rest. Places behind the runs are read, up to the last one that is taken and one more, and may be compared: they have to hold keys.
+/// `StaysInside`: none behind the second run are, because other threads may write there; an instruction more for each key.
+/// Complexity: `Items` comparisons.
+template <bool StaysInside, int Items, class Key, class Source, class Compare>
 __device__ void serial_merge(
   Key const* keys, int& a, int a_end, int b, int b_end, Key (&out)[Items], Source (&source)[Items], Compare& comp)
 {
-  Key key_a = keys[a];
-  Key key_b = keys[b];
+  // Places as bytes, which addresses are made of by one addition.
+  constexpr auto stride   = static_cast<unsigned>(sizeof(Key));
+  auto const* const bytes = reinterpret_cast<char const*>(keys);
+  unsigned at_a           = static_cast<unsigned>(a) * stride;
+  unsigned at_b           = static_cast<unsigned>(b) * stride;
+  unsigned const end_a    = static_cast<unsigned>(a_end) * stride;
+  unsigned const end_b    = static_cast<unsigned>(b_end) * stride;
+  Key key_a               = keys[a];
+  Key key_b               = keys[b];
 #pragma unroll
   for (int i = 0; i < Items; ++i)
   {
-    bool const from_b = b < b_end && (a >= a_end || block::precedes(key_b, key_a, comp));
-    int const place   = from_b ? b : a;
-    out[i]            = from_b ? key_b : key_a;
-    source[i]         = static_cast<Source>(place);
-    if constexpr (ReadsOnce)
-    {
-      Key const next = keys[place + 1];
-      if (from_b)
-      {
-        key_b = next;
-        ++b;
-      }
-      else
-      {
-        key_a = next;
-        ++a;
-      }
-    }
-    else
-    {
-      if (from_b)
-      {
-        key_b = keys[++b];
-      }
-      else
-      {
-        key_a = keys[++a];
-      }
-    }
+    // Asked whether or not a run has ended: a branch would take longer.
+    bool const goes_before = block::precedes(key_b, key_a, comp);
+    bool const is_from_b   = (goes_before | (at_a >= end_a)) & (at_b < end_b);
+    unsigned const at      = is_from_b ? at_b : at_a;
+    unsigned const behind  = StaysInside ? ::min(at + stride, end_b - stride) : at + stride;
+    Key const next         = *reinterpret_cast<Key const*>(bytes + behind);
+    out[i]                 = is_from_b ? key_b : key_a;
+    source[i]              = static_cast<Source>(at / stride);
+    key_b                  = is_from_b ? next : key_b;
+    key_a                  = is_from_b ? key_a : next;
+    block::add_to_one_of(is_from_b, at_b, at_a, stride);
   }
+  a = static_cast<int>(at_a / stride);
 }
 
 } // namespace gpusort::block

@@ -128,10 +128,10 @@ private:
   static constexpr bool by_number    = sizeof(Key) > widest_moved_key;
   static constexpr bool needs_origin = with_values && !by_number; // beside the keys
   using item                         = std::conditional_t<by_number, std::uint16_t, Key>; // what is sorted
-  // Small blocks are many, and wait for shared memory; large ones wait for what they have asked for. Measured on an H200 with CUDA 13.0:
-  // tiles of 256 x 17 keys of u32 in 159 us in place of 171 if they read once, hybrid sort of 64-byte records, 2^24, in 8.05 ms in place
-  // of 8.36; but hybrid sort of u32 in an order that values say nothing of, 2^28, in 9.63 in place of 9.54, of u64 16.5 and 16.1.
-  static constexpr bool reads_once = by_number || Threads <= 256;
+  // What a thread has it sorts by halves, which it then merges: in registers each key is compared with half of the others, which more than a
+  // few pay for. Measured on an H200 with CUDA 13.0, hybrid sort of 2^26 u32 in an order that values say nothing of: 2,050 us and 1,959.
+  static constexpr bool sorts_halves = Items > 11;
+  static constexpr int half          = sorts_halves ? (Items + 1) / 2 : Items; // elements of the first
 
 public:
   struct shared_storage
@@ -170,7 +170,7 @@ public:
     bool is_ordered = false; // by this function
     for (bool again = true; again;)
     {
-      load_keys<false>(shared, source, size);
+      load_keys<false, false>(shared, source, size);
       is_ordered = !are_sorted && sort_in_shared(shared, runs_of_threads<Items>{size}, comp);
       again      = !is_ordered && !are_sorted;
       are_sorted = true; // or as good as can be
@@ -198,11 +198,11 @@ public:
     bool const is_full       = NearlyFull && size >= whole_rows * Threads;
     if (is_full)
     {
-      load_keys<true>(shared, source, runs.extent());
+      load_keys<true, true>(shared, source, runs.extent());
     }
     else
     {
-      load_keys<false>(shared, source, runs.extent());
+      load_keys<false, true>(shared, source, runs.extent());
     }
     bool const is_ordered = sort_in_shared(shared, runs, comp);
     if (is_ordered)
@@ -220,8 +220,20 @@ public:
     return is_ordered;
   }
 
-  /// Sorts what shared.keys has of runs; all threads may ask for key_at and shared.origin afterwards. A barrier has to come
-  /// before. False, for all threads, if the comparator contradicted itself: those are then some of the keys.
+  /// Merges of sorted runs look at places behind all `extent` > 0 of them: at those of the last thread that has some, and one more, which
+  /// get keys by this. Called by a thread that has written the first place itself, before the barrier that all wait at.
+  __device__ static void fill_behind(shared_storage& shared, int extent)
+  {
+    auto const keys = keys_of(shared);
+    int const end   = (extent + Items - 1) / Items * Items;
+    for (int place = extent; place <= end; ++place)
+    {
+      keys[place] = keys[0];
+    }
+  }
+
+  /// Sorts what shared.keys has of runs, after a barrier and, if they are sorted, fill_behind; all threads may ask for key_at and
+  /// shared.origin afterwards. False, for all threads, if the comparator contradicted itself: those are then some of the keys.
   template <class Runs>
   __device__ static bool sort_in_shared(shared_storage& shared, Runs const& runs, Compare& comp)
   {
@@ -243,22 +255,27 @@ public:
 #pragma unroll
       for (int i = 0; i < Items; ++i)
       {
+        // The last thread may have fewer elements than others, and its other places any of them: merges look there.
+        int const place = begin + (i < own ? i : 0);
         if constexpr (by_number)
         {
-          held[i] = static_cast<std::uint16_t>(begin + i);
+          held[i] = static_cast<std::uint16_t>(place);
         }
         else
         {
-          held[i] = items[begin + i];
+          held[i] = items[place];
         }
         if constexpr (needs_origin)
         {
           origin[i] = static_cast<std::uint16_t>(begin + i);
         }
       }
+      if (own <= Items && !is_in_place)
+      {
+        items[begin + Items] = held[0];
+      }
       if constexpr (!Runs::are_sorted)
       {
-        // The last thread with elements may have fewer than others: it alone asks which of its places hold one.
         if (own >= Items)
         {
           sort_in_registers<true>(held, origin, Items, before);
@@ -266,6 +283,14 @@ public:
         else
         {
           sort_in_registers<false>(held, origin, own, before);
+        }
+        if constexpr (sorts_halves)
+        {
+          store(shared, held, origin, begin);
+          int const size = own < Items ? own : Items;
+          int a          = begin;
+          merge_both<true>(
+            shared, a, begin + (size < half ? size : half), begin + half, begin + size, held, origin, true, before);
         }
       }
     }
@@ -299,15 +324,16 @@ public:
         int const began = a;
         if (left > 0)
         {
-          merge_both(shared,
-                     a,
-                     pair.a_begin + pair.a_size,
-                     pair.b_begin + diagonal - (a - pair.a_begin),
-                     pair.b_begin + pair.b_size,
-                     held,
-                     origin,
-                     is_written,
-                     before);
+          merge_both<false>(
+            shared,
+            a,
+            pair.a_begin + pair.a_size,
+            pair.b_begin + diagonal - (a - pair.a_begin),
+            pair.b_begin + pair.b_size,
+            held,
+            origin,
+            is_written,
+            before);
         }
         holds = left > 0;
         if (lane == 0)
@@ -382,8 +408,8 @@ private:
     return static_cast<int>(threadIdx.x) / 32 * Items;
   }
 
-  /// `Fills`: all places of the tile, not only those before `extent`.
-  template <bool Fills, class Source>
+  /// `Fills`: all places of the tile, not only those before `extent`. `AreSorted`: runs that are to be merged.
+  template <bool Fills, bool AreSorted, class Source>
   __device__ static void load_keys(shared_storage& shared, Source& source, int extent)
   {
     auto const read = [&](auto& held) {
@@ -397,6 +423,10 @@ private:
       }
     };
     load<Fills, Key>(extent, read, keys_of(shared));
+    if (AreSorted && threadIdx.x == 0 && extent > 0)
+    {
+      fill_behind(shared, Fills ? tile : extent);
+    }
     __syncthreads();
   }
 
@@ -444,16 +474,24 @@ private:
     }
   }
 
-  /// Odd-even transposition: as many rounds as items, each comparing neighbours; stable, and all in registers.
+  /// Sorts what a thread has, or either half of it. Stable.
   template <bool Full, int Origins>
   __device__ static void
   sort_in_registers(item (&items)[Items], std::uint16_t (&origin)[Origins], int own, order& before)
   {
+    transpose<Full, 0, half>(items, origin, own, before);
+    transpose<Full, half, Items>(items, origin, own, before);
+  }
+
+  /// Odd-even transposition of some items: as many rounds as items, each comparing neighbours; stable, and all in registers.
+  template <bool Full, int First, int Last, int Origins>
+  __device__ static void transpose(item (&items)[Items], std::uint16_t (&origin)[Origins], int own, order& before)
+  {
 #pragma unroll
-    for (int round = 0; round < Items; ++round)
+    for (int round = 0; round < Last - First; ++round)
     {
 #pragma unroll
-      for (int i = round % 2; i + 1 < Items; i += 2)
+      for (int i = First + round % 2; i + 1 < Last; i += 2)
       {
         if ((Full || i + 1 < own) && block::precedes(items[i + 1], items[i], before))
         {
@@ -474,7 +512,7 @@ private:
   /// Takes the thread's items from the stable merge of places [a, a_end) and [b, b_end). Afterwards a is where the first
   /// run was left. Where fewer than Items are left, what is behind them is taken for the rest, and not used. Origins that are
   /// not yet written are the places.
-  template <int Origins>
+  template <bool StaysInside, int Origins>
   __device__ static void merge_both(
     shared_storage& shared,
     int& a,
@@ -487,7 +525,7 @@ private:
     order& before)
   {
     std::uint16_t source[Items];
-    block::serial_merge<reads_once>(items_of(shared), a, a_end, b, b_end, held, source, before);
+    block::serial_merge<StaysInside>(items_of(shared), a, a_end, b, b_end, held, source, before);
     if constexpr (needs_origin)
     {
 #pragma unroll

@@ -86,6 +86,10 @@ __device__ bool merge_part_in_cluster(
     return !is_possible ? begin + place : place < a_count ? a_first + place : b_first + (place - a_count);
   };
   block::move_tile<threads, items>(size, [&](int place) { return key_at(place_in(place)); }, shared.keys(next));
+  if (threadIdx.x == 0)
+  {
+    storage::sorter::fill_behind(shared.sorted[next], size);
+  }
   if constexpr (storage::with_values)
   {
     block::move_tile<threads, items>(

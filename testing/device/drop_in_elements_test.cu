@@ -213,7 +213,7 @@ struct by_pointee
   }
 };
 
-// By their addresses, which is another algorithm for `automatic`, and by what they point to.
+// By their addresses, which is another algorithm for `automatic`, and, by all that compare, by what they point to.
 TEST(DropInElement, Pointers)
 {
   using pointer = std::uint32_t const*;
@@ -247,9 +247,29 @@ TEST(DropInElement, Pointers)
     gpusort::sort(thrust::device, keys.begin(), keys.end(), thrust::greater<pointer>{});
     std::reverse(by_address.begin(), by_address.end());
     EXPECT_TRUE(keys.holds(by_address.data()));
+    // Whoever compares what is no element reads from an address that is none.
+    auto const sort_by_pointee = [&](auto policy) {
+      keys.load(in.data(), n, 1);
+      gpusort::stable_sort(policy, keys.begin(), keys.end(), by_pointee{});
+      EXPECT_TRUE(keys.holds(by_number.data()));
+    };
+    sort_by_pointee(thrust::device);
+    sort_by_pointee(gpusort::merge_sort(thrust::device));
+    guarded_array<pointer> values(n);
     keys.load(in.data(), n, 1);
-    gpusort::stable_sort(thrust::device, keys.begin(), keys.end(), by_pointee{});
+    values.load(in.data(), n, 1);
+    gpusort::stable_sort_by_key(thrust::device, keys.begin(), keys.end(), values.begin(), by_pointee{});
     EXPECT_TRUE(keys.holds(by_number.data()));
+    EXPECT_TRUE(values.holds(by_number.data()));
+    keys.load(in.data(), n, 1);
+    gpusort::sort(gpusort::quicksort(thrust::device), keys.begin(), keys.end(), by_pointee{});
+    host_array<pointer> const by_quicksort = keys.read();
+    EXPECT_TRUE(keys.holds(by_quicksort)); // the guards
+    for (std::size_t i = 0; i < n; ++i)
+    {
+      ASSERT_EQ(pointees[static_cast<std::size_t>(by_quicksort[i] - base)],
+                pointees[static_cast<std::size_t>(by_number[i] - base)]);
+    }
   }
 }
 
