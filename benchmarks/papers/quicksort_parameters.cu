@@ -28,7 +28,7 @@ struct combination_of_shapes
 };
 
 constexpr hybrid::block_shape tiles[] = {{256, 22, 4}, {512, 11, 3}, {512, 22, 2}, {1024, 11, 1}};
-constexpr hybrid::block_shape sorts[] = {{128, 17, 6}, {256, 17, 3}, {384, 23, 2}, {512, 17, 2}};
+constexpr hybrid::block_shape sorts[] = {{128, 17, 6}, {256, 17, 3}, {384, 23, 3}, {512, 17, 2}};
 constexpr int shapes_of_each          = 4;
 
 /// A key whose sort has the shapes of the given numbers.
