@@ -255,7 +255,7 @@ public:
 #pragma unroll
       for (int i = 0; i < Items; ++i)
       {
-        // The last thread may have fewer elements than others, and its other places any of them: merges look there.
+        // The last thread may have fewer elements than others: its other places, and the one behind, get its first. Merges look there.
         int const place = begin + (i < own ? i : 0);
         if constexpr (by_number)
         {
