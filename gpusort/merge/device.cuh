@@ -267,20 +267,17 @@ private:
     }
     using storage       = many_way_storage<Key, Value, Compare, Class>;
     auto const count    = static_cast<std::uint32_t>(n);
-    std::size_t all     = 0; // blocks
     std::size_t at_once = 0;
     for (int pass = 0; pass < steps.passes; ++pass)
     {
-      std::size_t const blocks = merging.blocks_of(pass, count);
-      all += blocks;
-      at_once = std::max(at_once, blocks);
+      at_once = std::max<std::size_t>(at_once, steps.pass[pass].blocks_of(count));
     }
     std::size_t const share = runtime::blocks_for(at_once, runtime::multiprocessors());
     std::size_t const bytes =
       steps.passes > 1 ? std::max(sizeof(storage), runtime::share_of_multiprocessor(share)) : sizeof(storage);
     runtime::launch(
       merge_many<Class, Key, Value, Compare>,
-      {all, traits::threads, bytes, runtime::shared_bytes_of_device()},
+      {steps.blocks_of(count), traits::threads, bytes, runtime::shared_bytes_of_device()},
       stream,
       keys_at[0],
       keys_at[1],

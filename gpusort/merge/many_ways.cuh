@@ -308,8 +308,7 @@ struct many_way_merge
   /// The blocks of a pass over n elements.
   __host__ __device__ std::uint32_t blocks_of(int pass, std::uint32_t n) const
   {
-    std::uint32_t const group = steps.pass[pass].ways * steps.pass[pass].run;
-    return (n / group + (n % group != 0 ? 1 : 0)) * steps.pass[pass].blocks;
+    return steps.pass[pass].blocks_of(n);
   }
 };
 

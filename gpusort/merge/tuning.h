@@ -212,6 +212,13 @@ struct many_way_pass
   std::uint32_t inverse_of_run; // 2^32 / of_run, rounded up: divides all that is less than 2^16
   std::uint32_t samples; // of the group, from one splitter to the next
   std::uint32_t blocks; // of a group
+
+  /// Blocks of all groups of n elements.
+  __host__ __device__ constexpr std::uint32_t blocks_of(std::uint32_t n) const
+  {
+    std::uint32_t const group = ways * run;
+    return (n / group + (n % group != 0 ? 1 : 0)) * blocks;
+  }
 };
 
 inline constexpr int most_many_way_passes = 3;
@@ -223,11 +230,26 @@ struct many_way_plan
   std::uint32_t tile; // elements
   int passes;
   many_way_pass pass[most_many_way_passes];
+
+  /// Blocks of all passes over n elements.
+  constexpr std::uint32_t blocks_of(std::uint32_t n) const
+  {
+    std::uint32_t blocks = 0;
+    for (int number = 0; number < passes; ++number)
+    {
+      blocks += pass[number].blocks_of(n);
+    }
+    return blocks;
+  }
 };
 
-/// The least tile of an input of several, and how many tiles give every multiprocessor one.
-inline constexpr std::uint64_t least_tile      = 1024;
-inline constexpr std::uint64_t tiles_to_spread = 128;
+/// The least tile of an input of several, how many tiles give nearly every multiprocessor one, and how many are sorted at once.
+inline constexpr std::uint64_t least_tile         = 1024;
+inline constexpr std::uint64_t tiles_to_spread    = 128;
+inline constexpr std::uint64_t most_tiles_at_once = 132;
+
+/// What part of all elements may be sampled for the sake of fewer blocks: one in so many.
+inline constexpr std::uint64_t most_samples = 34;
 
 /// Runs that a block can merge: a search for either end of each.
 __host__ __device__ constexpr std::uint32_t most_ways(many_way_shape const& shape)
@@ -289,8 +311,10 @@ constexpr std::uint32_t root_of(std::uint64_t n, int exponent)
   }
 }
 
-/// The sort of n elements in tiles of `tile` and so many passes, if that is possible.
-constexpr many_way_plan many_way_plan_with(std::uint64_t n, std::uint64_t tile, int passes, many_way_shape const& shape)
+/// The sort of n elements in tiles of `tile` and so many passes, of which the first has `first` ways, or, if that is 0, as many as the others, if that is
+/// possible.
+constexpr many_way_plan
+many_way_plan_with(std::uint64_t n, std::uint64_t tile, int passes, std::uint32_t first, many_way_shape const& shape)
 {
   many_way_plan plan{};
   plan.is_possible  = true;
@@ -298,8 +322,9 @@ constexpr many_way_plan many_way_plan_with(std::uint64_t n, std::uint64_t tile, 
   std::uint64_t run = tile;
   while (run < n && plan.is_possible)
   {
-    // As many ways in each of the passes that are left.
-    std::uint32_t const ways = plan.passes < passes ? root_of((n + run - 1) / run, passes - plan.passes) : 0;
+    bool const has_pass      = plan.passes < passes;
+    bool const is_given      = plan.passes == 0 && first != 0;
+    std::uint32_t const ways = !has_pass ? 0 : is_given ? first : root_of((n + run - 1) / run, passes - plan.passes);
     plan.is_possible         = ways > 0 && ways <= most_ways(shape);
     if (plan.is_possible)
     {
@@ -308,30 +333,6 @@ constexpr many_way_plan many_way_plan_with(std::uint64_t n, std::uint64_t tile, 
       plan.pass[plan.passes++] = pass;
       run *= ways;
     }
-  }
-  return plan;
-}
-
-/// Elements that a block of a shape sorts.
-__host__ __device__ constexpr std::uint64_t tile_of(many_way_shape const& shape)
-{
-  return static_cast<std::uint64_t>(shape.threads) * static_cast<std::uint64_t>(shape.sort_items);
-}
-
-/// The sort of n elements in as few passes as do.
-constexpr many_way_plan many_way_plan_for(std::uint64_t n, many_way_shape const& shape)
-{
-  auto const most  = tile_of(shape);
-  auto const least = most < least_tile ? most : least_tile;
-  many_way_plan plan{};
-  plan.is_possible = n <= most;
-  plan.tile        = static_cast<std::uint32_t>(most);
-  for (int passes = 1; passes <= most_many_way_passes && !plan.is_possible; ++passes)
-  {
-    // One pass takes tiles as small as its ways allow; more passes a tile for each multiprocessor.
-    std::uint64_t const spread = passes == 1 ? (n + most_ways(shape) - 1) / most_ways(shape) : n / tiles_to_spread + 1;
-    std::uint64_t const tile   = spread < least ? least : spread < most ? spread : most;
-    plan                       = many_way_plan_with(n, tile, passes, shape);
   }
   return plan;
 }
@@ -347,6 +348,63 @@ constexpr std::uint64_t samples_of(many_way_plan const& plan, std::uint64_t n, i
     most                        = most < samples ? samples : most;
   }
   return most;
+}
+
+/// The same, with the ways of the first pass of two by which there are the fewest blocks: as many as the second one has, or a power of two, as blocks merge
+/// in pairs, and more than the second one has where its blocks lack room for samples.
+constexpr many_way_plan many_way_plan_with(std::uint64_t n, std::uint64_t tile, int passes, many_way_shape const& shape)
+{
+  auto const count   = static_cast<std::uint32_t>(n);
+  many_way_plan best = many_way_plan_with(n, tile, passes, 0, shape);
+  if (best.is_possible && passes == 2)
+  {
+    for (std::uint32_t ways = 2; ways <= most_ways(shape); ways *= 2)
+    {
+      if (ways >= best.pass[1].ways)
+      {
+        many_way_plan const plan = many_way_plan_with(n, tile, passes, ways, shape);
+        bool const is_better     = plan.is_possible && plan.blocks_of(count) < best.blocks_of(count);
+        bool const has_room      = (samples_of(plan, n, 0) + samples_of(plan, n, 1)) * most_samples <= n;
+        best                     = is_better && has_room ? plan : best;
+      }
+    }
+  }
+  return best;
+}
+
+/// Elements that a block of a shape sorts.
+__host__ __device__ constexpr std::uint64_t tile_of(many_way_shape const& shape)
+{
+  return static_cast<std::uint64_t>(shape.threads) * static_cast<std::uint64_t>(shape.sort_items);
+}
+
+/// The sort of n elements in as few passes as do.
+constexpr many_way_plan many_way_plan_for(std::uint64_t n, many_way_shape const& shape)
+{
+  auto const count = static_cast<std::uint32_t>(n);
+  auto const most  = tile_of(shape);
+  auto const least = most < least_tile ? most : least_tile;
+  many_way_plan plan{};
+  plan.is_possible = n <= most;
+  plan.tile        = static_cast<std::uint32_t>(most);
+  for (int passes = 1; passes <= most_many_way_passes && !plan.is_possible; ++passes)
+  {
+    // One pass takes tiles as small as its ways allow; more passes one for each multiprocessor or, where blocks cannot sort that, as many.
+    std::uint64_t const fewest = (n + most - 1) / most;
+    std::uint64_t const rounds = (fewest + most_tiles_at_once - 1) / most_tiles_at_once;
+    std::uint64_t const even   = fewest < tiles_to_spread * rounds ? tiles_to_spread * rounds : fewest;
+    std::uint64_t const tiles  = passes == 1 ? most_ways(shape) : even;
+    std::uint64_t const spread = (n + tiles - 1) / tiles;
+    std::uint64_t const tile   = spread < least ? least : spread < most ? spread : most;
+    plan                       = many_way_plan_with(n, tile, passes, shape);
+    if (passes > 1 && rounds > 1)
+    {
+      many_way_plan const full = many_way_plan_with(n, most, passes, shape);
+      bool const is_worse      = !plan.is_possible || plan.blocks_of(count) > full.blocks_of(count) / 8 * 9;
+      plan                     = full.is_possible && is_worse ? full : plan;
+    }
+  }
+  return plan;
 }
 
 /// The blocks that sort n elements: the first class of which one can alone, or else of which as many can as are merged in one pass.

@@ -171,6 +171,59 @@ TEST(ManyWayPlan, TakesTheFirstClassOfWhichABlockIsEnough)
   }
 }
 
+TEST(ManyWayPlan, GivesAllMultiprocessorsAsManyTiles)
+{
+  for (element const e : elements())
+  {
+    many_way_shape const shape = shape_for(e, input_class::medium);
+    std::uint64_t const most   = tile_of(shape);
+    for (std::uint64_t const n : sizes())
+    {
+      SCOPED_TRACE(::testing::Message() << e.key_bytes << " and " << e.value_bytes << " bytes, n = " << n);
+      many_way_plan const plan = many_way_plan_for(n, shape);
+      if (!plan.is_possible || plan.passes < 2 || plan.tile == most || plan.tile == least_tile)
+      {
+        continue;
+      }
+      // Nearly as many as are sorted at once, or as in two rounds, or three.
+      std::uint64_t const tiles  = (n + plan.tile - 1) / plan.tile;
+      std::uint64_t const rounds = (tiles + most_tiles_at_once - 1) / most_tiles_at_once;
+      EXPECT_GE(tiles, rounds * tiles_to_spread * 9 / 10);
+      EXPECT_GT(n, (rounds - 1) * most_tiles_at_once * most);
+    }
+  }
+}
+
+TEST(ManyWayPlan, HasFewBlocksInTwoPasses)
+{
+  auto const ways_of = [](std::uint64_t n, element e) {
+    many_way_plan const plan = many_way_plan_for(n, shape_for(e, class_of(e, n)));
+    return std::vector<std::uint32_t>{plan.tile, plan.pass[0].ways, plan.pass[1].ways};
+  };
+  using numbers = std::vector<std::uint32_t>;
+  // A power of two, as blocks merge in pairs.
+  EXPECT_EQ(ways_of(1 << 20, {4, 0}), (numbers{8192, 16, 8}));
+  // More in front, where blocks of the second pass lack room for samples.
+  EXPECT_EQ(ways_of(1 << 20, {4, 4}), (numbers{4096, 32, 8}));
+  // Twice as many tiles would have a third more blocks.
+  EXPECT_EQ(ways_of(540'000, {16, 0}), (numbers{3584, 32, 5}));
+  for (element const e : elements())
+  {
+    for (std::uint64_t const n : sizes())
+    {
+      SCOPED_TRACE(::testing::Message() << e.key_bytes << " and " << e.value_bytes << " bytes, n = " << n);
+      many_way_shape const shape = shape_for(e, class_of(e, n));
+      many_way_plan const plan   = many_way_plan_for(n, shape);
+      if (plan.is_possible && plan.passes == 2)
+      {
+        many_way_plan const even = many_way_plan_with(n, plan.tile, 2, 0, shape);
+        EXPECT_TRUE(!even.is_possible
+                    || plan.blocks_of(static_cast<std::uint32_t>(n)) <= even.blocks_of(static_cast<std::uint32_t>(n)));
+      }
+    }
+  }
+}
+
 TEST(ManyWayPlan, SamplesTakeLittleRoom)
 {
   for (element const e : elements())
