@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Holds what this library wants to be against what was measured: `run` measures every cell with gpusort_bench and
-reports, `report` reads JSON that has been measured before, `list` prints the commands that `run` would use."""
+reports, `report` reads JSON that has been measured before, `summary` says of that in one row for each target how far it is
+reached, `list` prints the commands that `run` would use."""
 
 import argparse
 import itertools
@@ -216,6 +217,40 @@ class Report:
         return "\n".join(lines)
 
 
+def in_short(distributions):
+    for name, known in (("every", ["uniform", *IN_ORDER, *UNEVEN]), ("sorted, reversed, zero", IN_ORDER),
+                        ("all others", UNEVEN)):
+        if distributions[:len(known)] == known:
+            return ", ".join([name, *distributions[len(known):]])
+    return ", ".join(distributions)
+
+
+def span(least, most):
+    return least if least == most else f"{least} to {most}"
+
+
+def summary(results, chosen):
+    """A row for each target by a peer, of the first of ours that it is for."""
+    measured = Report(results)
+    header = ["ours", "keys", "values", "distribution", "n", "asked", "measured", "missed"]
+    lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
+    for target in TARGETS:
+        if target.suite not in chosen or not target.factor:
+            continue
+        cells = itertools.product(target.keys, target.values, [target.order], target.distributions, target.sizes)
+        times = [(measured.time(cell, target.ours[0]), measured.time(cell, target.peer)) for cell in cells]
+        ratios = [peer / time for time, peer in times if time and peer]
+        if not ratios:
+            continue
+        missed = sum(ratio < target.factor for ratio in ratios)
+        row = [", ".join(target.ours), ", ".join(target.keys), ", ".join(target.values).replace("none", "-"),
+               in_short(target.distributions), span(power(min(target.sizes)), power(max(target.sizes))),
+               f"{target.factor:g} x {target.peer}", span(f"{min(ratios):.2f}", f"{max(ratios):.2f}"),
+               f"{missed} of {len(ratios)}" if missed else f"none of {len(ratios)}"]
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines)
+
+
 def measure(bench, folder, chosen, more):
     folder.mkdir(parents=True, exist_ok=True)
     failed = False
@@ -228,16 +263,19 @@ def measure(bench, folder, chosen, more):
     return failed
 
 
-def report(files, chosen, only_missed):
+def read(files):
     results = Results()
     for file in files:
         results.read(file)
     for error in results.errors:
         print(f"left out: {error}", file=sys.stderr)
-    answer = Report(results)
+    return results
+
+
+def report(files, chosen, only_missed):
+    answer = Report(read(files))
     answer.add_all(chosen)
     print(answer.text(only_missed))
-    return answer
 
 
 def main():
@@ -250,8 +288,9 @@ def main():
     run.add_argument("bench", help="the program gpusort_bench")
     run.add_argument("folder", type=pathlib.Path, help="for its JSON")
     run.add_argument("options", nargs="*", help="further options of gpusort_bench, after --")
-    reading = jobs.add_parser("report")
-    reading.add_argument("files", nargs="+", metavar="FILE", help="JSON of gpusort_bench")
+    for job in ("report", "summary"):
+        reading = jobs.add_parser(job)
+        reading.add_argument("files", nargs="+", metavar="FILE", help="JSON of gpusort_bench")
     arguments = parser.parse_args()
     chosen = [suite for suite in arguments.suites.split(",") if suite]
     unknown = set(chosen) - set(suites())
@@ -269,7 +308,10 @@ def main():
         failed = measure(arguments.bench, arguments.folder, chosen, arguments.options)
         files = sorted(path for suite in chosen for path in arguments.folder.glob(f"{suite}-*.json"))
     try:
-        report(files, chosen, arguments.missed)
+        if arguments.job == "summary":
+            print(summary(read(files), chosen))
+        else:
+            report(files, chosen, arguments.missed)
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         print(f"targets.py: {error}", file=sys.stderr)
         return 1
