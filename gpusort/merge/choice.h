@@ -40,6 +40,7 @@ struct choice
   bool by_number; // tried first: wide records, by a number in them (hybrid/by_number.cuh)
   bool in_wave; // tried next: by value, in one wave of blocks (in_wave.cuh)
   way rest; // what is left
+  many_way_plan merging = {}; // for the ways from one_tile to many_ways
 };
 
 /// What one block tries by value, with fewer elements a thread and with more, of keys and values of so many bytes. Measured on an H200 with
@@ -117,7 +118,8 @@ constexpr choice choice_for(std::size_t n, input_kind const& of)
               in_wave,
               merging.passes == 0 ? way::one_tile
               : is_for_cluster    ? way::in_cluster
-                                  : way::many_ways};
+                                  : way::many_ways,
+              merging};
     }
   }
   return {by_number, in_wave, of.has_split ? way::split : way::few_ways};

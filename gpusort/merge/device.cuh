@@ -64,9 +64,9 @@ struct many_ways
     std::size_t samples[2] = {}; // passes take turns
     runtime::layout layout;
 
-    explicit plan(std::size_t n, bool tries_wave = false)
+    plan(std::size_t n, many_way_plan const& merging_of_all, bool tries_wave)
         : blocks(class_of(n, sizeof(Key), block::value_bytes_v<Value>))
-        , steps(many_way_plan_of(n, sizeof(Key), block::value_bytes_v<Value>))
+        , steps(merging_of_all)
         , in_wave(tries_wave)
     {
       if (!steps.is_possible || steps.passes == 0)
@@ -99,7 +99,8 @@ struct many_ways
   template <class Key, class Value, class Compare>
   static std::size_t scratch_bytes(std::size_t n, choice const& chosen)
   {
-    return chosen.rest < way::one_tile ? 0 : plan<Key, Value, Compare>(n, chosen.in_wave).layout.bytes();
+    return chosen.rest < way::one_tile ? 0
+                                       : plan<Key, Value, Compare>(n, chosen.merging, chosen.in_wave).layout.bytes();
   }
 
   /// In one of the ways up to many_ways. `by_others`: a verdict that says whether they are sorted already, or null.
@@ -119,7 +120,7 @@ struct many_ways
     }
     else if (chosen.rest != way::in_cluster || !sort_in_one_cluster(stream, keys, values, n, comp))
     {
-      sort_many_ways(stream, scratch, keys, values, n, chosen.in_wave, by_others, comp);
+      sort_many_ways(stream, scratch, keys, values, n, chosen, by_others, comp);
     }
   }
 
@@ -190,14 +191,14 @@ private:
     Key* keys,
     Value* values,
     std::size_t n,
-    bool tries_wave,
+    choice const& chosen,
     block::sort_verdict const* by_others,
     Compare comp)
   {
     constexpr bool are_alike =
       many_way_traits<Key, Value, input_class::small>::shape == many_way_traits<Key, Value, input_class::medium>::shape;
     constexpr input_class medium = are_alike ? input_class::small : input_class::medium;
-    plan<Key, Value, Compare> const plan(n, tries_wave);
+    plan<Key, Value, Compare> const plan(n, chosen.merging, chosen.in_wave);
     if constexpr (one_wave::can_sort<Key, Value, Compare>)
     {
       void* const base    = plan.layout.base(scratch);

@@ -243,13 +243,13 @@ struct many_way_plan
   }
 };
 
-/// The least tile of an input of several, how many tiles give nearly every multiprocessor one, and how many are sorted at once.
+/// The least tile of an input of several, how many tiles give nearly every multiprocessor of an H200 one, and how many each one.
 inline constexpr std::uint64_t least_tile         = 1024;
 inline constexpr std::uint64_t tiles_to_spread    = 128;
 inline constexpr std::uint64_t most_tiles_at_once = 132;
 
-/// What part of all elements may be sampled for the sake of fewer blocks: one in so many.
-inline constexpr std::uint64_t most_samples = 34;
+/// Of so many elements one may be sampled for the sake of fewer blocks: samples take no more than 3 % of their room.
+inline constexpr std::uint64_t elements_a_sample = 34;
 
 /// Runs that a block can merge: a search for either end of each.
 __host__ __device__ constexpr std::uint32_t most_ways(many_way_shape const& shape)
@@ -311,10 +311,10 @@ constexpr std::uint32_t root_of(std::uint64_t n, int exponent)
   }
 }
 
-/// The sort of n elements in tiles of `tile` and so many passes, of which the first has `first` ways, or, if that is 0, as many as the others, if that is
-/// possible.
+/// The sort of n elements in tiles of `tile` and so many passes, if that is possible: the first has `first` ways, or about as many as each of the others, if
+/// that is 0.
 constexpr many_way_plan
-many_way_plan_with(std::uint64_t n, std::uint64_t tile, int passes, std::uint32_t first, many_way_shape const& shape)
+many_way_plan_of_ways(std::uint64_t n, std::uint64_t tile, int passes, std::uint32_t first, many_way_shape const& shape)
 {
   many_way_plan plan{};
   plan.is_possible  = true;
@@ -350,21 +350,21 @@ constexpr std::uint64_t samples_of(many_way_plan const& plan, std::uint64_t n, i
   return most;
 }
 
-/// The same, with the ways of the first pass of two by which there are the fewest blocks: as many as the second one has, or a power of two, as blocks merge
-/// in pairs, and more than the second one has where its blocks lack room for samples.
+/// The same. Of two passes the first has about as many ways as the second one, or a power of two of them and no fewer, by which there are the fewest blocks:
+/// blocks merge in pairs, and those of a second pass may lack room for the samples of many ways.
 constexpr many_way_plan many_way_plan_with(std::uint64_t n, std::uint64_t tile, int passes, many_way_shape const& shape)
 {
   auto const count   = static_cast<std::uint32_t>(n);
-  many_way_plan best = many_way_plan_with(n, tile, passes, 0, shape);
+  many_way_plan best = many_way_plan_of_ways(n, tile, passes, 0, shape);
   if (best.is_possible && passes == 2)
   {
     for (std::uint32_t ways = 2; ways <= most_ways(shape); ways *= 2)
     {
       if (ways >= best.pass[1].ways)
       {
-        many_way_plan const plan = many_way_plan_with(n, tile, passes, ways, shape);
+        many_way_plan const plan = many_way_plan_of_ways(n, tile, passes, ways, shape);
         bool const is_better     = plan.is_possible && plan.blocks_of(count) < best.blocks_of(count);
-        bool const has_room      = (samples_of(plan, n, 0) + samples_of(plan, n, 1)) * most_samples <= n;
+        bool const has_room      = (samples_of(plan, n, 0) + samples_of(plan, n, 1)) * elements_a_sample <= n;
         best                     = is_better && has_room ? plan : best;
       }
     }
@@ -389,7 +389,8 @@ constexpr many_way_plan many_way_plan_for(std::uint64_t n, many_way_shape const&
   plan.tile        = static_cast<std::uint32_t>(most);
   for (int passes = 1; passes <= most_many_way_passes && !plan.is_possible; ++passes)
   {
-    // One pass takes tiles as small as its ways allow; more passes one for each multiprocessor or, where blocks cannot sort that, as many.
+    // One pass takes tiles as small as its ways allow; more passes one for each multiprocessor, or as few for each as blocks can sort. Measured on an H200 with
+    // CUDA 13.0: see "Tiles for all multiprocessors" in docs/performance.md.
     std::uint64_t const fewest = (n + most - 1) / most;
     std::uint64_t const rounds = (fewest + most_tiles_at_once - 1) / most_tiles_at_once;
     std::uint64_t const even   = fewest < tiles_to_spread * rounds ? tiles_to_spread * rounds : fewest;

@@ -324,17 +324,22 @@ TYPED_TEST(ComparisonPaths, RareAmongMillionsAlike)
 // Every run of a merge sort has the same keys, or each has its own, or each end of a run meets the middle of the next.
 TYPED_TEST(ComparisonPaths, RunsThatAreAlikeAndRunsThatAreNot)
 {
-  using key        = typename TypeParam::key;
-  using value      = typename TypeParam::value;
-  using merge_plan = merge::many_ways::plan<key, value, typename TypeParam::order>;
-  check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) { return mixed(i % merge_plan(n).steps.tile); });
+  struct tile
+  {
+    static std::size_t of(std::size_t n)
+    {
+      using gpusort::block::value_bytes_v;
+      return merge::many_way_plan_of(n, sizeof(typename TypeParam::key), value_bytes_v<typename TypeParam::value>).tile;
+    }
+  };
+  check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) { return mixed(i % tile::of(n)); });
   check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) {
-    std::size_t const tile = merge_plan(n).steps.tile;
-    return (n - i) / tile * tile + mixed(i) % tile;
+    std::size_t const all = tile::of(n);
+    return (n - i) / all * all + mixed(i) % all;
   });
   check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) {
-    std::size_t const tile = merge_plan(n).steps.tile;
-    return i / tile * (tile / 2) + i % tile;
+    std::size_t const all = tile::of(n);
+    return i / all * (all / 2) + i % all;
   });
   check_all_sizes<TypeParam>([](std::size_t i, std::size_t n) { return i < n / 2 ? i : n - i; });
 }

@@ -205,8 +205,10 @@ TEST(ManyWayPlan, HasFewBlocksInTwoPasses)
   EXPECT_EQ(ways_of(1 << 20, {4, 0}), (numbers{8192, 16, 8}));
   // More in front, where blocks of the second pass lack room for samples.
   EXPECT_EQ(ways_of(1 << 20, {4, 4}), (numbers{4096, 32, 8}));
-  // Twice as many tiles would have a third more blocks.
+  // As many tiles for each multiprocessor would not fit two passes of about as many ways.
   EXPECT_EQ(ways_of(540'000, {16, 0}), (numbers{3584, 32, 5}));
+  // Smaller tiles, but not a pass more: 16-byte keys, where plans of even tiles end.
+  EXPECT_EQ(many_way_plan_of(626'483, 16, 0).passes, 2);
   for (element const e : elements())
   {
     for (std::uint64_t const n : sizes())
@@ -216,7 +218,7 @@ TEST(ManyWayPlan, HasFewBlocksInTwoPasses)
       many_way_plan const plan   = many_way_plan_for(n, shape);
       if (plan.is_possible && plan.passes == 2)
       {
-        many_way_plan const even = many_way_plan_with(n, plan.tile, 2, 0, shape);
+        many_way_plan const even = many_way_plan_of_ways(n, plan.tile, 2, 0, shape);
         EXPECT_TRUE(!even.is_possible
                     || plan.blocks_of(static_cast<std::uint32_t>(n)) <= even.blocks_of(static_cast<std::uint32_t>(n)));
       }
