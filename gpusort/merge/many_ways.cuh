@@ -304,12 +304,6 @@ struct many_way_merge
     many_way_pass const& of = steps.pass[pass < steps.passes ? pass : 0];
     return {pass < steps.passes ? samples[pass % 2] : nullptr, of.run, of.step, of.of_run};
   }
-
-  /// The blocks of a pass over n elements.
-  __host__ __device__ std::uint32_t blocks_of(int pass, std::uint32_t n) const
-  {
-    return steps.pass[pass].blocks_of(n);
-  }
 };
 
 /// Sorts every tile of `tile` elements on its own, and clears what the passes of `merging` note.
@@ -552,13 +546,13 @@ __global__ void __launch_bounds__(many_way_traits<Key, Value, Class>::threads,
   }
   int const passes     = merging.steps.passes;
   std::uint32_t number = passes > 1 ? merging.progress->begin(shared.number) : blockIdx.x; // in the pass
-  std::uint32_t blocks = merging.blocks_of(0, n);
+  std::uint32_t blocks = merging.steps.pass[0].blocks_of(n);
   int pass             = 0;
   while (number >= blocks)
   {
     number -= blocks;
     std::uint32_t const before = blocks;
-    blocks                     = merging.blocks_of(++pass, n);
+    blocks                     = merging.steps.pass[++pass].blocks_of(n);
     if (number < blocks)
     {
       merging.progress->wait_for(pass - 1, before);
